@@ -2,10 +2,22 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
+from itertools import takewhile
 from typing import TypeVar
 
 Name = TypeVar("Name", bound=Hashable)
 Value = TypeVar("Value", bound=Hashable)
+
+
+def sole(values: Iterable[Value]) -> Value | None:
+    """The one value that all tell; None where they tell several, or nobody tells any."""
+    found = {*values}
+    return found.pop() if len(found) == 1 else None
+
+
+def begin_alike(*rows: Iterable[Hashable]) -> int:
+    """How many of their first parts, or characters, all have alike."""
+    return len([*takewhile(lambda own: len({*own}) == 1, zip(*rows, strict=False))])
 
 
 def unanimous(pairs: Iterable[tuple[Name, Value]]) -> dict[Name, Value]:

@@ -23,9 +23,9 @@ from parsers.who.lines.introductions import Introduction
 from parsers.who.lines.word_heads import add_word_heads
 from parsers.who.linked.chains import NO_CHAINS, chains
 from parsers.who.places.dialled import dialled
-from parsers.who.places.gone_processes import placed_or_gone
-from parsers.who.places.headed_hosts import host_sections
-from parsers.who.places.launched_hosts import launched_hosts
+from parsers.who.places.gone_processes import gone_processes
+from parsers.who.places.headed_hosts import host_sections, hosts_before
+from parsers.who.places.host_names import launched_hosts
 from parsers.who.places.regrouped import is_anew, standing
 from parsers.who.processes.process_table import process_table, worlds_told
 from parsers.who.processes.process_variables import pids_of_variables
@@ -92,7 +92,8 @@ def _heard(sources: Sequence[Source]) -> tuple[Known, frozenset[str]]:
     claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
     claims += [*more.claims, *dialled(said), *message_calls(sources, said), *pids_of_variables(said, whole.world)]
     claims += pids_of_records(said, names)
-    claims += placed_or_gone(said, names, table, claims, whole.world or table.size)
+    claims += hosts_before(said, table, claims)
+    claims += gone_processes(said, names, table.where, whole.world or table.size)
     ranks = files_of_pids(said, claims, whole.processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said, names.disputed), **whole.documented(names)}
     size, unknown = whole.world or table.size, [one for one in (*sampled, *others) if one.path not in ranks]

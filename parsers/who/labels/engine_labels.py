@@ -15,12 +15,13 @@ Source: configure_logger in sglang/srt/managers/scheduler.py; decorate_logs in v
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from parsers.schema.labels import NO_LABELS, Form, Labels
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.text.unanimous import sole
+from parsers.who.lines.beginnings import Begun, Said
 
 SHARD = "shard of an engine"
 _SGLANG = regex(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d TP(?P<place>\d{1,3})\] ")
@@ -30,7 +31,7 @@ _FORM = Form("w", "TP", "", "]")
 
 
 def engine_labels(
-    said: Mapping[str, Sequence[Said]], ranks: Mapping[str, int], learnt: Mapping[str, Labels]
+    said: Begun, ranks: Mapping[str, int], learnt: Mapping[str, Labels]
 ) -> tuple[dict[str, Labels], list[dict[str, Any]]]:
     """Lines by path → the labels of such files, and rows of the table `ranks`; none of those that are one process's (`ranks`), or whose labels are `learnt`."""
     labels: dict[str, Labels] = {}
@@ -44,9 +45,8 @@ def engine_labels(
         for one in own:
             if found := _SGLANG.search(one.raw) or _VLLM.search(one.raw):
                 first.setdefault(int(found["place"]), one)
-                pids[int(found["place"])] |= {int(own) for own in [found.groupdict().get("pid")] if own}
-        sizes = {int(size) for one in own for size in _SIZE.findall(one.raw)}
-        size = sizes.pop() if len(sizes) == 1 else None
+                pids[int(found["place"])] |= {int(pid)} if (pid := found.groupdict().get("pid")) else set()
+        size = sole(int(size) for one in own for size in _SIZE.findall(one.raw))
         if not first or any(len(each) > 1 for each in pids.values()) or (size is not None and max(first) >= size):
             continue
         labels[path] = Labels(frozenset({_FORM}))

@@ -19,7 +19,7 @@ from parsers.forms.reading import json_object
 from parsers.schema.names import Names, parts_of
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.heads import heads_of
 
 LINES = 6  # of a file without names at heads
@@ -33,15 +33,13 @@ _HEAD = 120  # characters
 HOW = "number before the words"
 
 
-def pids_at_heads(
-    said: Mapping[str, Sequence[Said]], rank_of: Callable[[Said], int | None], paths: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def pids_at_heads(said: Begun, rank_of: Callable[[Said], int | None], paths: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Lines by path, whose each is, and the names of all files → rows of `ranks`: rank, pid, host."""
     yield from _at_heads(said, rank_of, paths)
     yield from _threads(said, rank_of)
 
 
-def pids_of_records(said: Mapping[str, Sequence[Said]], names: Names) -> Iterator[dict[str, Any]]:
+def pids_of_records(said: Begun, names: Names) -> Iterator[dict[str, Any]]:
     """Rows of `ranks` of processes whose pid collectors keep beside a name of theirs: journald's unit, a container."""
     told: set[tuple[int, int, str | None]] = set()
     for one in (one for own in said.values() for one in own if one.line.process is not None and one.raw[:1] == "{"):
@@ -53,7 +51,7 @@ def pids_of_records(said: Mapping[str, Sequence[Said]], names: Names) -> Iterato
 
 
 def files_of_pids(
-    said: Mapping[str, Sequence[Said]], claims: Sequence[Mapping[str, Any]], who: Callable[[str], Set[int | None]]
+    said: Begun, claims: Sequence[Mapping[str, Any]], who: Callable[[str], Set[int | None]]
 ) -> dict[str, int]:
     """Path → the rank that `claims` tell of the one process that prints its number there, where nobody else speaks, nor it in another file.
     `who`: the ranks that speak in a file, -1 among them where several processes do."""
@@ -65,7 +63,7 @@ def files_of_pids(
     return {path: rank for path, rank in found.items() if who(path) <= {rank}}
 
 
-def _threads(said: Mapping[str, Sequence[Said]], rank_of: Callable[[Said], int | None]) -> Iterator[dict[str, Any]]:
+def _threads(said: Begun, rank_of: Callable[[Said], int | None]) -> Iterator[dict[str, Any]]:
     """Threads of glog that stacks are of."""
     wanted = {int(stack[1]) for own in said.values() for one in own if (stack := _OF_STACK.match(one.line.text))}
     found: dict[int, list[tuple[int | None, Said]]] = {}
@@ -80,9 +78,7 @@ def _threads(said: Mapping[str, Sequence[Said]], rank_of: Callable[[Said], int |
             yield {"rank": rank, "pid": pid} | place
 
 
-def _at_heads(
-    said: Mapping[str, Sequence[Said]], rank_of: Callable[[Said], int | None], paths: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def _at_heads(said: Begun, rank_of: Callable[[Said], int | None], paths: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Numbers that are alike on all lines of each rank."""
     numbers: defaultdict[tuple[str, int], defaultdict[int, list[Said]]] = defaultdict(lambda: defaultdict(list))
     values: defaultdict[tuple[str, int], defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))

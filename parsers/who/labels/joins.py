@@ -27,6 +27,7 @@ import msgspec
 from parsers.schema.labels import OF_GROUP, Join
 from parsers.schema.names import NO_NAMES, Names
 from parsers.text.patterns import regex
+from parsers.text.unanimous import sole, unanimous
 from parsers.text.vocabulary import meaning_of
 from parsers.who.labels.seat_labels import Label, Seats, is_device, place_told, seated
 from parsers.who.lines.collected import Line
@@ -123,10 +124,8 @@ def joins(lines: Sequence[Spoken], told: Told, *, of_file: bool = False) -> tupl
     singles = [(slot,) for slot in several if slot != "local_rank" or of_file]
     found = [join for key in singles if (join := _join(key, lines, told, of_file=of_file))]
     documents = told.documents
-    is_told = bool(told.nodes or documents.places or documents.ranks or told.each_task) or any(
-        one.rank is not None for one in lines
-    )
-    if not found and is_told and not of_file:
+    is_told = bool(told.nodes or documents.places or documents.ranks or told.each_task)
+    if not found and not of_file and (is_told or any(one.rank is not None for one in lines)):
         outer = sorted(several, key=lambda slot: _OUTER.get(slot, 2))  # a node stands before what is on it
         keys = combinations(outer, 2)
         found = [join for key in keys if (join := _join(key, lines, told))]
@@ -141,13 +140,12 @@ def _seats(told: Told) -> Seats:
 def _labels(lines: Iterable[Spoken], *, of_file: bool) -> Iterator[Label]:
     """What lines of a file have at their heads, or behind the name of a place."""
     for one in lines:
-        for slot, (value, behind) in one.slots.items():
+        for slot, (value, _) in one.slots.items():
             if slot not in SLOTS:
-                head = one.text[: len(one.text) - len(behind)]
-                before = head[: head.rfind(value) + len(value)]
                 outer = [None] if of_file else [name for name in ("host", "container") if name in one.slots]
                 for name in outer:
-                    yield Label(name, None if name is None else one.slots[name][0], slot, before, value, one.rank)
+                    place = None if name is None else one.slots[name][0]
+                    yield Label(name, place, slot, _up_to(one, slot), value, one.rank)
 
 
 def _proven(slot: str, values: Iterable[str], lines: Sequence[Spoken], told: Told) -> Join | None:
@@ -247,35 +245,26 @@ def _of_name(name: str, told: Told) -> int | None:
         if own in names or own in disputed:
             return None if own in disputed else names[own]
     bare = _REPLICA.sub("", name)
-    found = {rank for known, rank in names.items() if bare.endswith((f"-{known}", f"_{known}"))}
-    return found.pop() if len(found) == 1 else None
+    return sole(rank for known, rank in names.items() if bare.endswith((f"-{known}", f"_{known}")))
 
 
 def _of_names(value: Value, told: Told) -> int | None:
     """The rank of two names that are told as one (`mixer-0/b`)."""
-    found = {rank for mark in _MARKS if (rank := told.documents.ranks.get(mark.join(value))) is not None}
-    return found.pop() if len(found) == 1 else None
+    return sole(rank for mark in _MARKS if (rank := told.documents.ranks.get(mark.join(value))) is not None)
 
 
 def _extended(evidence: Mapping[Value, int], grouped: By, told: Told) -> dict[Value, int]:
     """With the names alike but for their number, where all that are told differ from it by one offset."""
     ranks = dict(evidence)
-    for place in range(4):
-        of_shape: defaultdict[tuple[str, ...], set[int]] = defaultdict(set)
-        known: defaultdict[tuple[str, ...], int] = defaultdict(int)
-        for value, rank in evidence.items():
-            if (found := _numbered(value, place)) is not None:
-                of_shape[found[0]].add(rank - found[1])
-                known[found[0]] += 1
-        offsets = {
-            shape: next(iter(own)) for shape, own in of_shape.items() if len(own) == 1 and known[shape] >= _FEWEST
-        }
-        for value in grouped:
-            found = _numbered(value, place)
-            if value in ranks or found is None or found[0] not in offsets:
-                continue
-            rank = found[1] + offsets[found[0]]
-            if rank >= 0 and (told.world is None or rank < told.world) and rank not in ranks.values():
+    for place in range(_PLACES):
+        numbered = {value: found for value in grouped if (found := _numbered(value, place)) is not None}
+        known = [(numbered[value], rank) for value, rank in evidence.items() if value in numbered]
+        counts = Counter(shape for (shape, _), _ in known)
+        offsets = unanimous((shape, rank - number) for (shape, number), rank in known if counts[shape] >= _FEWEST)
+        for value, (shape, number) in numbered.items():
+            rank = number + offsets.get(shape, 0)
+            is_free = value not in ranks and rank not in ranks.values() and shape in offsets
+            if is_free and rank >= 0 and (told.world is None or rank < told.world):
                 ranks[value] = rank
     return ranks
 
@@ -298,7 +287,7 @@ def _placed(key: Key, grouped: By, told: Told) -> dict[Value, int]:
     known: defaultdict[str, set[int]] = defaultdict(set)
     for place, number in places:
         known[place].add(number)
-    if not told.documents.is_by_device and any(is_device(_up_to(one[1], own[0], key)) for one, own in grouped.items()):
+    if not told.documents.is_by_device and any(is_device(_up_to(own[0], key[1])) for own in grouped.values()):
         return _by_devices(grouped, told.documents)
     is_task = key[0] == "task" and told.each_task is not None
     each = told.each_task if is_task else told.each
@@ -344,11 +333,8 @@ def _here(grouped: By, told: Told) -> dict[Value, int]:
     for place in range(_PLACES if told.here else 0):
         numbered = {value: found for value in grouped if (found := _numbered(value, place))}
         numbers = sorted(number for _, number in numbered.values())
-        if (
-            len(numbered) == len(grouped)
-            and numbers == sorted(told.here)
-            and len({w for w, _ in numbered.values()}) == 1
-        ):
+        is_one_form = len(numbered) == len(grouped) and len({words for words, _ in numbered.values()}) == 1
+        if is_one_form and numbers == sorted(told.here):
             return {value: told.here[number] for value, (_, number) in numbered.items()}
     return {}
 
@@ -389,18 +375,16 @@ def _counted(key: Key, grouped: By, lines: Sequence[Spoken], told: Told) -> dict
             return {} if told.are_others else numbers
         own = [grouped[value] for value in numbers]
         before = _before(next(iter(numbers)), own[0][0], key) + shape[0]
-        if (
-            not counts_others(shape[0])
-            and sum(map(len, own)) > _MOST * len(lines)
-            and (not before or _kinds(own, key) > 1)
-        ):
+        are_most = sum(map(len, own)) > _MOST * len(lines) and not counts_others(shape[0])
+        if are_most and (not before or _kinds(own, key) > 1):
             return numbers
     return {}
 
 
-def _up_to(name: str, one: Spoken, key: Key) -> str:
-    """What stands before the words of a line, up to the end of a name."""
-    head = one.text[: len(one.text) - len(one.slots[key[1]][1])]
+def _up_to(one: Spoken, slot: str) -> str:
+    """What stands before the words of a line, up to the end of the name in a slot."""
+    name, behind = one.slots[slot]
+    head = one.text[: len(one.text) - len(behind)]
     return head[: head.rfind(name) + len(name)]
 
 
@@ -416,9 +400,8 @@ def counts_others(before: str) -> bool:
     """Is the word before a number known to count something else than the processes of a job? A container's may be a worker."""
     word = _WORD.search(before)
     meaning = meaning_of(word[0]) if word else None
-    is_group = OF_GROUP.search(before) is not None and (
-        word is None or word[0].lower() != "worker" or before.endswith(" ")
-    )
+    is_worker = word is not None and word[0].lower() == "worker" and not before.endswith(" ")
+    is_group = OF_GROUP.search(before) is not None and not is_worker
     return is_group or (meaning is not None and meaning.meaning != "rank")
 
 
@@ -448,12 +431,8 @@ def _words(one: Spoken, key: Key) -> str:
 def _are_alike(named: By, key: Key, *, is_told: bool) -> bool:
     """Do all print half of what the poorest of them prints, figures aside? Of those that are told, a quarter of their lines is enough:
     how one of them ends takes many words."""
-    printed = [
-        Counter(
-            _TEMPLATE.sub("#", words[:120]) for one in own if not (words := _words(one, key)).startswith((" ", "\t"))
-        )
-        for own in named.values()
-    ]
+    told = ([words for one in own if not (words := _words(one, key)).startswith((" ", "\t"))] for own in named.values())
+    printed = [Counter(_TEMPLATE.sub("#", words[:120]) for words in own) for own in told]
     core = set.intersection(*(set(own) for own in printed))
     if 2 * len(core) >= min(map(len, printed)):
         return True
@@ -464,11 +443,8 @@ def _are_alone(named: By, key: Key) -> bool:
     """Does each print a record of a step once? Who shares a name with others (a host) prints as many as they are."""
     again = several = 0
     for own in named.values():
-        said = Counter(
-            _FIGURE.sub("", words)
-            for one in own
-            if not (words := _words(one, key)).startswith((" ", "\t")) and any(map(str.isdigit, _FIGURE.sub("", words)))
-        )
+        told = (words for one in own if not (words := _words(one, key)).startswith((" ", "\t")))
+        said = Counter(words for words in (_FIGURE.sub("", own) for own in told) if any(map(str.isdigit, words)))
         again += sum(said.values()) - len(said)
         several += sum(said.values())
     return again <= _AGAIN * several

@@ -21,10 +21,11 @@ from parsers.schema.labels import Join
 from parsers.schema.names import Names
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.text.unanimous import sole
+from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.collected import pairs_of
 from parsers.who.scripts.formulas import Formula
-from parsers.who.scripts.script_lines import INSTANCE, unquoted
+from parsers.who.scripts.loops import INSTANCE, unquoted
 from parsers.who.told.counted_columns import first_records
 
 _LINES, _CHARACTERS, _FIELDS = 400, 1000, 3
@@ -45,12 +46,11 @@ _LOCAL = regex(r"(?:本地|局部)(?:进程|序号|编号|rank)?\W{0,3}\Z")
 
 def place_told(text: str) -> int | None:
     """The one number of a process at its place that a line tells in words."""
-    found = {
+    return sole(
         int(number[0])
         for number in _TOLD.finditer(text[:_TELLS])
         if _OF_PLACE.search(before := text[: number.start()]) or _LOCAL.search(before)
-    }
-    return found.pop() if len(found) == 1 else None
+    )
 
 
 class Label(NamedTuple):
@@ -65,25 +65,23 @@ class Label(NamedTuple):
     rank: int | None
 
 
-def words_of_scripts(said: Mapping[str, Sequence[Said]], formulas: Iterable[Formula]) -> frozenset[str]:
+def words_of_scripts(said: Begun, formulas: Iterable[Formula]) -> frozenset[str]:
     """What scripts put before the number of a process at its place, where they compute ranks by it."""
     found: set[str] = set()
     for one in formulas:
         if one.what != "rank" or one.node is one.base is None or one.local is None:
             continue
         lines = said.get(one.file, ())[:_LINES]
-        if (unit := _UNIT.search(one.file)) is not None and (
-            one.local in ("i", "I")
-            or any(given["name"] == one.local for line in lines for given in INSTANCE.finditer(line.raw))
-        ):
-            found.add(unit["word"].lower())
+        if (unit := _UNIT.search(one.file)) is not None:
+            instances = (given["name"] for line in lines for given in INSTANCE.finditer(line.raw))
+            found |= {unit["word"].lower()} if one.local in ("i", "I", *instances) else set()
         name = re.compile(rf"(?P<word>[A-Za-z]+){_BEHIND}(?:[\"']?\$\{{?|\{{)(?:env:)?{re.escape(one.local)}(?!\w)")
         for line in lines:
             found |= {own["word"].lower() for own in name.finditer(unquoted(line.raw))}
     return frozenset(found)
 
 
-def fields_of_places(said: Mapping[str, Sequence[Said]], names: Names, sources: Iterable[Source]) -> frozenset[str]:
+def fields_of_places(said: Begun, names: Names, sources: Iterable[Source]) -> frozenset[str]:
     """The fields of lines of `key=value`, or of the records of a file that is called after a place, that hold the number of their process at its
     place, in every file that has them."""
     found: set[str] = set()

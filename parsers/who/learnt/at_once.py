@@ -18,19 +18,11 @@ _PIDS = 300  # a number from here on may be a process's
 _FEWEST = 2
 _STEPS = 3  # in which all numbers tell a loss
 _RECORDS = 2048
-TRAINING = (
-    *PROCESS,
-    "worker",
-    "wrk",
-    "learner",
-    "trainer",
-    "replica",
-    "participant",
-    "peer",
-)  # who may have a loss of its own
+# who may have a loss of its own
+TRAINING = (*PROCESS, "worker", "wrk", "learner", "trainer", "replica", "participant", "peer")
 
 
-def are_at_once(word: str, rows: Sequence[tuple[int, str, Said]], world: int | None, total: str = "") -> bool:
+def are_at_once(word: str, rows: Sequence[tuple[int, str, Said]], world: int | None, total: str) -> bool:
     """By their word, by pids of their own, or by steps of which each tells its own loss, as many as the world that is told, or as the `total` behind each."""
     is_whole = world in (None, len({number for number, *_ in rows}))
     if total:

@@ -10,17 +10,16 @@ from msgspec.structs import replace
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.who.learnt.tasks import LAUNCHER
 from parsers.who.learnt.turns import hold_one_each, is_of_host
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import Introduction, pid_in
 from parsers.who.places.families import called_roll
 
 _NUMBER = regex(r"\d{1,10}")
 _NUMBERED_FOLDER = regex(r"[^/]*\d[^/]*/")
 _FEWEST = 2
-_FEW = 3  # at most one in three may be of another size
 _ROLL = regex(
     r"(?i)(?<![\w-])(?:dp|data[ -]parallel|worker|replica|process|proc)(?:[ _](?:rank|index|id))?[ #:=]{1,2}(?P<number>\d{1,6})"
     r"(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
@@ -46,7 +45,7 @@ _PID = 1000  # from where on a number in a name may be a pid
 _HEAD = regex(r"[\[<(][^\[\]<>()\d]{0,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
 
 
-def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
+def counted_off(said: Begun) -> dict[str, list[Said]]:
     """Lines by path → the same, where processes count off by a word that nobody knows, once each and of one size, and the number is that in the
     name of the file: `member 3/32` in w03.log, `进程 3/8` in 进程3.log. That is an introduction where more than half of them do, and nobody introduces himself otherwise."""
     given = {path: [*own] for path, own in said.items()}
@@ -60,30 +59,25 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
                 is_other = IS_OTHER.fullmatch(found["word"]) or is_of_host(one.raw[:_CHARACTERS], found)
                 if not is_other and named <= {int(found["number"])}:
                     told[found["word"], int(found["total"])][path].add((int(found["number"]), at))
-    rolls = [
-        {path: number for path, places in own.items() if len(places) == 1 for number, _ in places}
-        for own in told.values()
-    ]
+    once = [{path: min(places) for path, places in own.items() if len(places) == 1} for own in told.values()]
+    rolls = [{path: number for path, (number, _) in own.items()} for own in once]
     fitting = [at for at, key in enumerate(told) if _is_roll(rolls[at], len(told[key]), key[1])]
     fitting = [at for at in fitting if hold_one_each(given, rolls[at])]
     if not fitting:
-        return _of_names(_headed(given))
+        lines = (one.line for own in given.values() for one in own)
+        is_told = any(line.rank is not None or line.local_rank is not None for line in lines)
+        return given if is_told else _of_names(_headed(given))  # and a head may be of a node
     if len(fitting) > 1:
         return given
     (_, size), places = [*told.items()][fitting[0]]
     for path, rank in rolls[fitting[0]].items():
-        at = min(at for _, at in places[path])
-        given[path][at] = replace(
-            given[path][at], introduces=Introduction(rank, size, pid_in(given[path][at].raw[:_CHARACTERS]))
-        )
+        introduce_at(given, path, min(at for _, at in places[path]), rank, size)
     return given
 
 
 def _of_names(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
     """The same where those who speak in one file, by a name before each line, count off 0 … N-1, a number each: `trainer-1  | worker 1 of 3`. It ends
     the name, or the word is one of processes; helpers of each would be counted by each."""
-    if any(one.line.rank is not None or one.line.local_rank is not None for own in given.values() for one in own):
-        return given
     told: defaultdict[tuple[str, str, int], dict[str, set[tuple[int, int]]]] = defaultdict(lambda: defaultdict(set))
     for path, own in given.items():
         for at, one in enumerate(own):
@@ -99,18 +93,13 @@ def _of_names(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
         if is_whole and size > 1 and (is_named or (size > _FEWEST and _ROLL.search(f"{word} 0 of {size}"))):
             rolls.append([(path, size, *one) for one in roll.values()])
     for path, size, rank, at in rolls[0] if len(rolls) == 1 else ():
-        given[path][at] = replace(
-            given[path][at], introduces=Introduction(rank, size, pid_in(given[path][at].raw[:_CHARACTERS]))
-        )
+        introduce_at(given, path, at, rank, size)
     return given
 
 
 def _headed(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
     """The same where the first lines of files each tell one rank, and these count from 0 without a gap: heads of dumps and of records."""
     told: dict[str, tuple[int, int]] = {}
-    lines = [one.line for own in given.values() for one in own]
-    if any(line.rank is not None or line.local_rank is not None for line in lines):
-        return given  # who speaks is told otherwise, and a head may be of a node
     for path, own in given.items():
         found = [
             (int(rank[1]), at)
@@ -164,19 +153,18 @@ def world_of(told: Sequence[Introduction], launched: Collection[int] = ()) -> in
     return None if largest == 1 and max(launched, default=0) > 1 else largest
 
 
-def sizes_of(told: Sequence[Introduction], said: Mapping[str, Sequence[Said]]) -> tuple[int | None, int | None]:
+def sizes_of(told: Sequence[Introduction], said: Begun) -> tuple[int | None, int | None]:
     """The size of the job by introductions; the same, or else by the words of its layout, which count no names."""
     size = world_of(told, launched_in(said))
     return size, size or _laid_out(said)
 
 
-def _laid_out(said: Mapping[str, Sequence[Said]]) -> int | None:
+def _laid_out(said: Begun) -> int | None:
     """The one size that lines tell which name every axis of the layout."""
-    sizes = {one.launch.layout for own in said.values() for one in own if one.launch and one.launch.layout}
-    return sizes.pop() if len(sizes) == 1 else None
+    return sole(one.launch.layout for own in said.values() for one in own if one.launch and one.launch.layout)
 
 
-def launched_in(said: Mapping[str, Sequence[Said]]) -> set[int]:
+def launched_in(said: Begun) -> set[int]:
     """The sizes that launches tell."""
     return {one.launch.world for own in said.values() for one in own if one.launch and one.launch.world}
 
@@ -196,11 +184,8 @@ def launchers_of(told: Iterable[Said]) -> frozenset[int]:
 def without_agents(told: Sequence[Said]) -> list[Said]:
     """Introductions without those of processes that start the workers of a node: the rank that stands beside their pid is the node's."""
     pids = {(one.file, one.introduces.pid) for one in told if one.introduces and LAUNCHER.search(one.line.text)}
-    return [
-        one
-        for one in told
-        if one.introduces and (one.introduces.pid is None or (one.file, one.introduces.pid) not in pids)
-    ]
+    pids = {(file, pid) for file, pid in pids if pid is not None}
+    return [one for one in told if one.introduces and (one.file, one.introduces.pid) not in pids]
 
 
 def rank_of_pid(pairs: Iterable[tuple[int | None, int]]) -> Mapping[int | None, int]:
@@ -208,7 +193,7 @@ def rank_of_pid(pairs: Iterable[tuple[int | None, int]]) -> Mapping[int | None, 
     return unanimous((pid, rank) for pid, rank in pairs if pid is not None)
 
 
-def shared_ranks(told: Iterable[tuple[Said, int | None]], said: Mapping[str, Sequence[Said]]) -> tuple[int, int]:
+def shared_ranks(told: Iterable[tuple[Said, int | None]], said: Begun) -> tuple[int, int]:
     """Introductions, each with its pid → how many ranks several processes of one launch say they are, and how many ranks there are."""
     by_file: defaultdict[str, list[tuple[Said, int]]] = defaultdict(list)
     for one, pid in told:
@@ -256,7 +241,7 @@ def are_several(said: Iterable[Said]) -> bool:
     return len(told) > 1 and len({rank for _, rank in told}) > 1
 
 
-def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> dict[str, int]:
+def rolled(said: Begun, paths: Sequence[str], world: int | None) -> dict[str, int]:
     """Files that tell a number of a process and how many they are, each once, in their names, or in their lines by words that may as well be of
     a group or of helpers (`dp rank 2 of 4`, `worker 2 of 4 started`), or in brackets on most of their lines whatever the word (`[Rang 2/4]`),
     where the same number stands in their names, or none does."""
@@ -282,7 +267,7 @@ def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int 
     return numbers if is_whole and len(paths) > _FEWEST else {}
 
 
-def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> dict[str, int]:
+def _numbered(said: Begun, paths: Sequence[str], world: int | None) -> dict[str, int]:
     """Files that tell the same number as their names do, whatever the word is: `learner 13 of 16` each once in 13.log, of as many files; or in a
     label before most lines (`[eval][1] …`), where each tells a world of as many."""
     if len(paths) <= _FEWEST or world not in (None, len(paths)):
@@ -303,9 +288,8 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
             before.update({number for word, number in labels if number in named and not IS_OTHER.fullmatch(word)})
         if worlds == {len(paths)}:
             # what stands before all lines of a file was taken off as a collector's
-            told["["][path] = {number for number, times in before.items() if 2 * times > len(lines)} or (
-                named if not before else set()
-            )
+            most = {number for number, times in before.items() if 2 * times > len(lines)}
+            told["["][path] = most if before else named
     for word, own in told.items():
         numbers = {path: min(found) for path, found in own.items() if len(found) == 1}
         is_of_each = sorted(numbers.values()) == whole and len(numbers) == len(own) and _are_in_names(numbers)
@@ -314,21 +298,20 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
     return {}
 
 
-def counted_by(said: Mapping[str, Sequence[Said]], shapes: Mapping[str, Sequence[Source]]) -> int | None:
+def counted_by(said: Begun, shapes: Mapping[str, Sequence[Source]]) -> int | None:
     """The one size by which files of one shape of name, a file of each process, count themselves off: each tells that size and its own
     number, in their lines or by introductions."""
     sizes: set[int] = set()
     for paths in ([one.path for one in own if one.size] for own in shapes.values()):
-        told = [{(own.rank, own.world) for one in said.get(path, ()) if (own := one.introduces)} for path in paths]
-        each = {own.pop() for own in told if len(own) == 1}
-        is_whole = each == {(number, len(paths)) for number in range(len(paths))}
+        told = [sole((own.rank, own.world) for one in said.get(path, ()) if (own := one.introduces)) for path in paths]
+        is_whole = {*told} - {None} == {(number, len(paths)) for number in range(len(paths))}
         if len(paths) > 1 and (is_whole or rolled(said, paths, None)):
             sizes.add(len(paths))
-    return sizes.pop() if len(sizes) == 1 else None
+    return sole(sizes)
 
 
 def sizes_of_rolls(
-    said: Mapping[str, Sequence[Said]], shapes: Iterable[Sequence[Source]], ranks: Mapping[str, int]
+    said: Begun, shapes: Iterable[Sequence[Source]], ranks: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
     """Rows of the table `ranks`: the size by which files of one shape of name count themselves off, where nobody introduces himself in them."""
     for paths in ([one.path for one in own if one.size] for own in shapes):
@@ -376,13 +359,10 @@ def numbers(own: Sequence[Source], place: int) -> dict[str, int]:
 
 def by_pid(path: str, pids: Mapping[int | None, int]) -> int | None:
     """The rank of the one known process whose number a file's name holds."""
-    found = {pids[number] for number in _in_name(path) if number >= _PID and number in pids}
-    return found.pop() if len(found) == 1 else None
+    return sole(pids[number] for number in _in_name(path) if number >= _PID and number in pids)
 
 
-def are_of_pids(
-    found: Mapping[str, int], pids: Mapping[int | None, int], said: Mapping[str, Sequence[Said]], world: int | None
-) -> bool:
+def are_of_pids(found: Mapping[str, int], pids: Mapping[int | None, int], said: Begun, world: int | None) -> bool:
     """Is no file, by a process number in its name, another rank's than its number says? Looks at all processes are numbered, too. Nor may a look be at a
     process that is another rank, or none of those that are told for all ranks: a loop over a host's processes numbers its turns."""
     looked = {
@@ -442,12 +422,16 @@ def whole_beginnings(beside: Mapping[str, int], world: int | None) -> dict[str, 
     shapes: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for begins, rank in beside.items():
         folder = begins.rstrip("/").rpartition("/")[2]
-        is_whole = begins.endswith("/")
-        shapes[f"{begins.count('/')} {_NUMBER.split(folder)[0]}/" if is_whole else _NUMBER.sub("#", begins)][begins] = (
-            rank
-        )
+        of_folder = f"{begins.count('/')} {_NUMBER.split(folder)[0]}/"
+        shapes[of_folder if begins.endswith("/") else _NUMBER.sub("#", begins)][begins] = rank
     whole = [own for own in shapes.values() if len(own) == len(set(own.values())) == world]
     return {begins: rank for own in whole for begins, rank in own.items()}
+
+
+def introduce_at(given: Mapping[str, list[Said]], path: str, at: int, rank: int, world: int | None = None) -> None:
+    """A line that tells the rank of its file's process, and its pid, if it holds one."""
+    one = given[path][at]
+    given[path][at] = replace(one, introduces=Introduction(rank, world, pid_in(one.raw[:_CHARACTERS])))
 
 
 def introduce(said: Mapping[str, list[Said]], told: Mapping[tuple[str, int], Introduction]) -> None:

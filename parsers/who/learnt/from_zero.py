@@ -1,14 +1,13 @@
 """What introductions amount to, once all are there: ranks are counted from 0, and of one job."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
 
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said
+from parsers.text.unanimous import sole, unanimous
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import Introduction
 
 _NUMBER = regex(r"\d{1,10}")
@@ -20,7 +19,7 @@ _FEW = 3  # at most one in three may be of another size
 _CHARACTERS, _HEADS = 400, 2
 
 
-def from_zero(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
+def from_zero(said: Begun) -> dict[str, list[Said]]:
     """Lines by path → the same, where introductions count ranks from 0: a form of line in which somebody is the last by number, `16 of 16`, and nobody
     is 0, counts from 1. Who is N of N beside a 0 tells no rank, unless a process of another sort is 0 (a server) and calls these 1 to N."""
     said = _served(said)
@@ -31,11 +30,10 @@ def from_zero(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
     return {path: [_from_zero(one, forms) for one in own] for path, own in said.items()}
 
 
-def _served(said: Mapping[str, Sequence[Said]]) -> Mapping[str, Sequence[Said]]:
+def _served(said: Begun) -> Begun:
     """`server rank 0, trainers ranks 1..3` at a file's head, and `trainer rank 2 of 3` by each of those: who serves is none of them."""
     heads = (one.raw[:_CHARACTERS] for own in said.values() for one in own[:_HEADS] if one.introduces is None)
-    told = {int(found["last"]) for head in heads if (found := _SERVES.search(head)) is not None}
-    size = told.pop() if len(told) == 1 else 0
+    size = sole(int(found["last"]) for head in heads if (found := _SERVES.search(head)) is not None) or 0
     ranks = {(who.rank, who.world) for own in said.values() for one in own if (who := one.introduces) is not None}
     if not size or ranks != {(rank, size) for rank in range(1, size + 1)}:
         return said
@@ -55,7 +53,7 @@ def _from_zero(one: Said, forms: "defaultdict[tuple[int, str], set[int]]") -> Sa
     return one if own.rank < own.world else replace(one, introduces=None)
 
 
-def of_one_size(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
+def of_one_size(said: Begun) -> dict[str, list[Said]]:
     """Lines by path → the same, where introductions that tell 0 … N-1, each once, tell all but a few the size N: whoever tells another one was given
     that by mistake, and is of the same job. `Introduction.given` keeps it."""
     introduced = (one.introduces for one in chain.from_iterable(said.values()) if one.introduces is not None)

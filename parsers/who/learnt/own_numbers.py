@@ -11,21 +11,18 @@ Fooled by: programs of several threads that number themselves, a file each.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import PurePosixPath
 
-from msgspec.structs import replace
-
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.text.whole_numbers import NUMBER, counted_from_zero
 from parsers.who.labels.joins import counts_others
-from parsers.who.learnt.counts import IS_OTHER, WORLD
+from parsers.who.learnt.counts import IS_OTHER, WORLD, introduce_at
 from parsers.who.learnt.turns import hold_one_each, is_of_host
-from parsers.who.lines.beginnings import Said
-from parsers.who.lines.introductions import Introduction, pid_in
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.told.numbered_files import introduced_files
 
 _OWN = regex(
@@ -50,7 +47,7 @@ _FEWEST, _AGAIN = 3, 2
 _CHARACTERS = 400
 
 
-def own_numbers(said: Mapping[str, Sequence[Said]], told: Sequence[Told] = ()) -> dict[str, list[Said]]:
+def own_numbers(said: Begun, told: Sequence[Told]) -> dict[str, list[Said]]:
     """Lines by path, and what documents tell of names → the same, where the first that tells its file's number is an introduction."""
     given = introduced_files(said, told)
     lines = [one for own in given.values() for one in own]
@@ -60,21 +57,15 @@ def own_numbers(said: Mapping[str, Sequence[Said]], told: Sequence[Told] = ()) -
     shapes: defaultdict[str, list[str]] = defaultdict(list)
     for path in given:
         shapes[NUMBER.sub("#", path)].append(path)
-    rolls = [
-        roll for own in shapes.values() if len(own) >= _FEWEST and (roll := _headed(given, own) or _roll(given, own))
-    ]
+    alike = (own for own in shapes.values() if len(own) >= _FEWEST)
+    rolls = [roll for own in alike if (roll := _headed(given, own) or _roll(given, own))]
     rolls = rolls or [roll for own in _folders(given) if (roll := _throughout(given, own) or _as_rank(given, own))]
     worlds = {int(size) for one in lines for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
-    if (
-        len({len(roll) for roll in rolls}) != 1
-        or not worlds <= {len(rolls[0])}
-        or not all(hold_one_each(given, roll) for roll in rolls)
-    ):
+    size = sole(len(roll) for roll in rolls)
+    if size is None or not worlds <= {size} or not all(hold_one_each(given, roll) for roll in rolls):
         return given
     for path, (rank, at) in chain.from_iterable(roll.items() for roll in rolls):
-        given[path][at] = replace(
-            given[path][at], introduces=Introduction(rank, pid=pid_in(given[path][at].raw[:_CHARACTERS]))
-        )
+        introduce_at(given, path, at, rank)
     return given
 
 
@@ -86,7 +77,7 @@ def _are_told_otherwise(told: Sequence[Told]) -> bool:
     return is_whole and not any(end and int(end[0]) == rank != 0 for rank, end in ends)
 
 
-def _roll(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _roll(given: Begun, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Path → its number, and the first of its lines that tells it; of files that are just 0 … N-1 by the number that each says of itself."""
     numbered = counted_from_zero(paths)
     if len(numbered) != 1:
@@ -95,12 +86,11 @@ def _roll(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str
     told = {path: _told(given[path]) for path in paths}
     words = set[str].intersection(*({word for word, *_ in own} for own in told.values()))
     fitting = {word for word in words if all(_is_own(word, told[path], number[path]) for path in paths)}
-    return (
-        {path: (number[path], min(at for w, _, at in told[path] if w in fitting)) for path in paths} if fitting else {}
-    )
+    first = {path: min((at for word, _, at in own if word in fitting), default=0) for path, own in told.items()}
+    return {path: (number[path], at) for path, at in first.items()} if fitting else {}
 
 
-def _folders(given: Mapping[str, Sequence[Said]]) -> list[list[str]]:
+def _folders(given: Begun) -> list[list[str]]:
     """Files of one folder whose names end alike."""
     folders: defaultdict[tuple[PurePosixPath, str], list[str]] = defaultdict(list)
     for path in given:
@@ -108,7 +98,7 @@ def _folders(given: Mapping[str, Sequence[Said]]) -> list[list[str]]:
     return [own for own in folders.values() if len(own) >= _FEWEST]
 
 
-def _throughout(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _throughout(given: Begun, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Path → the one number that most of its lines tell behind a word, and the first of these; of files that are just 0 … N-1 by it."""
     told = {path: _told(given[path]) for path in paths}
     words = set[str].intersection(*({word for word, *_ in own} for own in told.values()))
@@ -121,14 +111,13 @@ def _throughout(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> di
     return {}
 
 
-def _as_rank(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _as_rank(given: Begun, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     """The same of files that call themselves the same rank again and again, whatever else they say; a line that tells of another process counts for nobody."""
     found: dict[str, tuple[int, int]] = {}
     again = 0  # one that prints much shows few of these lines in its beginning
     for path in paths:
-        told = [
-            (rank, at) for at, one in enumerate(given[path]) if (rank := _called(one.raw[:_CHARACTERS])) is not None
-        ]
+        called = ((_called(one.raw[:_CHARACTERS]), at) for at, one in enumerate(given[path]))
+        told = [(rank, at) for rank, at in called if rank is not None]
         if len({rank for rank, _ in told}) != 1:
             return {}
         found[path] = told[0]
@@ -148,7 +137,7 @@ def _called(text: str) -> int | None:
     return ranks.pop() if len(ranks) == len({one[1] for one in found}) == 1 else None
 
 
-def _headed(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _headed(given: Begun, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     """The same of files whose first lines each tell one rank, and all of them 0 … N-1, whatever the files' names count."""
     told: dict[str, tuple[int, int]] = {}
     for path in paths:
@@ -165,12 +154,9 @@ def _told(lines: Sequence[Said]) -> list[tuple[str, int, int]]:
         (one["word"].lower(), int(one["number"]), at)
         for at, line in enumerate(lines)
         for one in _OWN.finditer(line.raw[:_CHARACTERS])
-        if not (
-            IS_OTHER.fullmatch(one["word"])
-            or _OF_MACHINES.fullmatch(one["word"])
-            or is_of_host(line.raw[:_CHARACTERS], one)
-        )
+        if not (IS_OTHER.fullmatch(one["word"]) or _OF_MACHINES.fullmatch(one["word"]))
         and not (counts_others(one["word"]) and one["word"].lower() != "worker")
+        and not is_of_host(line.raw[:_CHARACTERS], one)
     ]
 
 

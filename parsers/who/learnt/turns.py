@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import Introduction
 
 _AT_HEAD = regex(r"\[(\d{3,10})\]")
@@ -22,7 +22,7 @@ def is_of_host(text: str, found: Any) -> bool:
     return _LOCAL.search(text[: found.start()]) is not None or _ON_HOST.match(text, found.end()) is not None
 
 
-def hold_one_each(said: Mapping[str, Sequence[Said]], paths: Iterable[str]) -> bool:
+def hold_one_each(said: Begun, paths: Iterable[str]) -> bool:
     """Is there no file among these in which lines of several processes, by the pids before them, take turns?"""
     return not any(len([pid for pid, times in _pids(said.get(path, ())).items() if times > 1]) > 1 for path in paths)
 
@@ -34,9 +34,7 @@ def _pids(own: Sequence[Said]) -> Counter[int]:
     return Counter(pid for pid in told if pid is not None and pid >= _PIDS)
 
 
-def of_one_process(
-    said: Mapping[str, Sequence[Said]], told: Mapping[tuple[str, int], Introduction]
-) -> dict[tuple[str, int], Introduction]:
+def of_one_process(said: Begun, told: Mapping[tuple[str, int], Introduction]) -> dict[tuple[str, int], Introduction]:
     """Introductions without those of the only one of a file in which several processes take turns: it counts hosts."""
     ranks: defaultdict[str, set[int]] = defaultdict(set)
     for (path, _), one in told.items():

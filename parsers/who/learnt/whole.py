@@ -23,10 +23,9 @@ from parsers.schema.names import Names
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.who.labels.head_pids import pids_at_heads
 from parsers.who.labels.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
-from parsers.who.labels.labelled_lines import labelled
 from parsers.who.learnt.at_once import are_at_once
 from parsers.who.learnt.counts import (
     alone,
@@ -54,11 +53,12 @@ from parsers.who.learnt.counts import (
 )
 from parsers.who.learnt.known import Known
 from parsers.who.learnt.tasks import LAUNCHER
-from parsers.who.lines.beginnings import Said, with_speakers
+from parsers.who.lines.beginnings import Begun, Said, with_speakers
 from parsers.who.lines.introductions import PROCESS, called_pids
 from parsers.who.places.job_table import Table
 from parsers.who.told.documented import documented
 from parsers.who.told.told_lines import Statement
+from parsers.who.told.told_names import host_and_number
 from parsers.who.told.told_pairs import merged, ranks_of_names
 
 SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
@@ -124,26 +124,21 @@ class Beginnings:
         return next((parts for parts in ways if sum(bool(part.introduced) for part in parts) > 1), [self])
 
     @cached_property
+    def _alone(self) -> dict[str, int]:
+        """Path → the one rank that introduces itself in a file in which nobody else speaks."""
+        spoken = {path: self.processes(path) for path in {one.file for one in self.introduced}}
+        return {path: rank for path, own in spoken.items() if len(own) == 1 for rank in own if rank is not None}
+
+    @cached_property
     def _beside(self) -> dict[str, int]:
         """Each beginning of a path that ends in a number, or with a folder → the one rank that introduces itself in the files that begin so: what the
         number counts (executors, runs of a logger) may be no rank."""
-        told: defaultdict[str, set[int]] = defaultdict(set)
-        for path in {one.file for one in self.introduced}:
-            spoken = self.processes(path)
-            for begins in beginnings(path) if len(spoken) == 1 else ():
-                told[begins] |= {rank for rank in spoken if rank is not None}
-        return {begins: own.pop() for begins, own in told.items() if len(own) == 1}
+        return unanimous((begins, rank) for path, rank in self._alone.items() for begins in beginnings(path))
 
     @cached_property
     def _streams(self) -> dict[tuple[str, ...], int]:
         """Folder and numbers of a file's name → the one rank that introduces itself in it: another stream of the same number is its, too."""
-        introduced = {path: self.processes(path) for path in {one.file for one in self.introduced}}
-        return unanimous(
-            (stream(path), rank)
-            for path, spoken in introduced.items()
-            for rank in (spoken if len(spoken) == 1 else ())
-            if rank is not None
-        )
+        return unanimous((stream(path), rank) for path, rank in self._alone.items())
 
     def _by_beginning(self, ranks: Mapping[str, int]) -> dict[str, int]:
         """Path → rank of files in which nobody introduces himself, by how their paths begin, where as many as processes tell one."""
@@ -197,7 +192,7 @@ class Beginnings:
         paths = [one.path for own in self._shapes.values() for one in own]
         pids = pids_at_heads(self._said, lambda one: self._spoken_by(one, ranks | of_files, labels), paths)
         sizes = sizes_of_rolls(self._said, self._shapes.values(), ranks)
-        return Known(ranks, labels, [*self._introductions(), *labelled(self._said, labels), *pids, *sizes])
+        return Known(ranks, labels, [*self._introductions(), *_labelled(self._said, labels), *pids, *sizes])
 
     def _introductions(self) -> Iterator[dict[str, Any]]:
         for one in self.introduced:
@@ -258,11 +253,8 @@ class Beginnings:
         for place in range(places(own)):
             if not (found := numbers(own, place)):
                 continue
-            beside = {
-                one.path: rank
-                for one in own
-                if (rank := self._beside.get(until(one.path, place), self._streams.get(stream(one.path)))) is not None
-            }
+            every = {path: self._beside.get(until(path, place), self._streams.get(stream(path))) for path in found}
+            beside = {path: rank for path, rank in every.items() if rank is not None}
             if not ranks and any(found[path] != rank for path, rank in beside.items()):
                 return beside if len(set(beside.values())) == len(beside) else {}
             equal = [path for path, rank in ranks.items() if found[path] == rank]
@@ -305,11 +297,10 @@ class Beginnings:
         )
         nodes = {name: node for name, node in unanimous(numbered).items() if node < RANKS}
         lines = (one.line.text for own in self._said.values() for one in own)
-        world = self.world if self.world is not None else worlds.pop() if len(worlds) == 1 else None
+        world = self.world if self.world is not None else sole(worlds)
         names = merged(map(ranks_of_names, said.values()), world or self._table.size)
-        every = each.pop() if len(each) == 1 else None
         are_others = self._table.is_computed or any(map(LAUNCHER.search, lines))
-        tasks = self._table.each_task
+        tasks, every = self._table.each_task, sole(each)
         return Told(
             world, names, self._pids, nodes, every, are_others=are_others, each_task=tasks, counter=self._table.counter
         )
@@ -325,12 +316,9 @@ class Beginnings:
         pids = {form for form, rows in found.items() if self._are_pids(form, rows, ranks)}
         labelled = [(one, rank) for form in forms for rank, _, one in found[form]]
         tasks = self._tasks_are_ranks(said, labelled)
-        told_forms = {
-            form
-            for form in forms
-            if any(self._known(one, ranks) is not None for *_, one in found[form])
-            and any(one.line.rank is None for *_, one in found[form])
-        }
+        said_by = {form: [one for *_, one in found[form]] for form in forms}
+        open_ = [form for form, own in said_by.items() if any(one.line.rank is None for one in own)]
+        told_forms = {form for form in open_ if any(self._known(one, ranks) is not None for one in said_by[form])}
         learnt: tuple[Join, ...] = ()
         labelled_lines = sum(len(found[form]) for form in told_forms)
         if not tasks and 2 * labelled_lines < len(said):  # what a library labels is a part of it
@@ -417,3 +405,22 @@ class Beginnings:
 
     def _known(self, one: Said, ranks: Mapping[str, int]) -> int | None:
         return ranks.get(one.file) if (rank := self._rank(one)) is None else rank
+
+
+def _labelled(said: Begun, labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
+    """The first line of each rank in each file whose labels tell it."""
+    told: set[tuple[str, int]] = set()
+    for file, own in labels.items():
+        for one in said.get(file, ()):
+            label = number_of(one.labels, own.ranks)
+            rank = one.line.task if label is None and own.tasks else label
+            who = spoken(one.line, one.heads, None, None)
+            held = {slot: value for slot, (value, _) in who.slots.items()}
+            rank = rank_of(held, own.joins) if rank is None else rank
+            if rank is not None and (file, rank) not in told:
+                told.add((file, rank))
+                place = {"file": file, "line": one.number, "how": "label", "local_rank": one.line.local_rank}
+                alone = (held.get(form) for (form,) in (join.key for join in own.joins if len(join.key) == 1))
+                name = next((name for name in alone if name and not name.isdigit()), None)
+                host, pid = host_and_number(name or "") or (one.line.host, who.pid)
+                yield {"rank": rank, "host": host, "pid": pid, "name": name} | place

@@ -48,6 +48,9 @@ class Said(msgspec.Struct, frozen=True):
     launch: Launch | None
 
 
+Begun = Mapping[str, Sequence[Said]]  # the first lines of files, by path
+
+
 class Beginning(msgspec.Struct, frozen=True):
     """The first lines of a file, and what tells the year of their stamps."""
 
@@ -90,6 +93,15 @@ def _without_doubted(begun: dict[str, list[Said]], read: Mapping[str, Beginning]
         path: [replace(one, launch=None) if one.launch is not None and one.launch.is_alone else one for one in own]
         for path, own in begun.items()
     }
+
+
+def first_bytes(source: Source, size: int) -> bytes:
+    """Those of a member; none where it cannot be read: whoever reads it will say so."""
+    try:
+        with source.open() as stream:
+            return stream.read(size)
+    except STREAM_ERRORS:
+        return b""
 
 
 def beginning(source: Source, size: int, most: int) -> Beginning | None:
@@ -158,10 +170,7 @@ def _apart(text: str) -> list[str]:
 def with_speakers(own: Sequence[Said]) -> list[tuple[str, frozenset[str]]]:
     """Lines of a file, each with the names at its head that stand in a usual place. Names of which each stands before one line are what a listing is of."""
     counts = Counter(head.form for one in own for head in one.heads)
-    again = {
-        form
-        for (form, _), count in Counter((head.form, head.value) for one in own for head in one.heads).items()
-        if count > 1
-    }
+    named = Counter((head.form, head.value) for one in own for head in one.heads)
+    again = {form for (form, _), count in named.items() if count > 1}
     usual = {form for form, count in counts.items() if count * _USUAL >= len(own) and form in again}
     return [(one.line.text, frozenset(head.value for head in one.heads if head.form in usual)) for one in own]

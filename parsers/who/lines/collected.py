@@ -16,6 +16,7 @@ from parsers.schema.labels import NO_LABELS, Labels
 from parsers.schema.names import CALLS, is_of_others
 from parsers.text import lenient, stamps, vocabulary
 from parsers.text.patterns import regex
+from parsers.text.unanimous import sole
 
 ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
@@ -65,9 +66,8 @@ class Habits(msgspec.Struct, frozen=True):
     tasks: bool = False  # a host name, a number and a colon (PALS)
     bars: bool = False  # docker compose's `worker-1  | `
     container: str | None = None  # stern's pod and container, the latter's name
-    ranked: bool = (
-        False  # Intel MPI's rank in brackets, which it prints a second time itself where it tells of its start
-    )
+    # Intel MPI's rank in brackets, which it prints a second time itself where it tells of its start
+    ranked: bool = False
     several: bool = False  # Hydra's, of whose processes several are on a node by its command
     labels: Labels = NO_LABELS  # what was learnt of who speaks (speakers.py)
     fields: bool = False  # is it asked what records tell beside their texts?
@@ -108,9 +108,8 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
     if isinstance(host, str):
         line.host = line.host or host
     unit = _INSTANCE.search(str(record.get("_SYSTEMD_UNIT", "")))
-    if (
-        unit and line.rank is None and line.host is not None
-    ):  # as many instances as places there: else they count ranks, which no place is called by
+    # as many instances as places there: else they count ranks, which no place is called by
+    if unit and line.rank is None and line.host is not None:
         line.rank = habits.labels.names.places.get((line.host, int(unit[1])))
     container = where.get("container", where.get("container_name"))
     line.container = container if isinstance(container, str) else line.container
@@ -132,8 +131,7 @@ def of_logfmt(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -
     host = next((record[key] for key in _PLACES if key in record), None)
     names = habits.labels.names
     if line.rank is None and names.fields:
-        told = {names.rank_at(host, record[name]) for name in names.fields if name in record}
-        line.rank = told.pop() if len(told) == 1 else None
+        line.rank = sole(names.rank_at(host, record[name]) for name in names.fields if name in record)
     if host is not None:
         line.host = line.host or host
         line.stamp(stamps.parse_time(record[match[0].rstrip("=")], habits.around))

@@ -53,9 +53,8 @@ _FIELD = r"[\[(<]?(?:pid|PID|Pid|process_id)[=:] ?"  # before the number of a pr
 _BEHIND_FIELD = r"[\])>]?[,;:]?(?: {0,8}\| ?| {1,8})(?=\S)"
 _AT_FIELD = regex(rf" {{0,8}}{_FIELD}\d{{1,10}}{_BEHIND_FIELD}")
 _TELLS = regex(r"[A-Za-z0-9]")
-OF_RECORD = regex(
-    r"[^:]{1,80}:\d{1,10}:\d{1,10}"
-)  # host:pid:thread before a record of NCCL and its kin, which is read whole
+# host:pid:thread before a record of NCCL and its kin, which is read whole
+OF_RECORD = regex(r"[^:]{1,80}:\d{1,10}:\d{1,10}")
 
 
 class Head(msgspec.Struct, frozen=True):

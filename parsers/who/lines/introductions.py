@@ -19,6 +19,7 @@ from parsers.schema.labels import OF_GROUP
 from parsers.schema.rules import pci
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.text.unanimous import sole
 
 PROCESS = ("rank", "process", "proc")  # words before the number of a process of the job
 _WHO = regex(
@@ -43,9 +44,8 @@ _HOST = regex(
     r"|^\[\d{1,7}/\d{1,7}\] ([A-Za-z0-9][\w.-]{0,254}) pid ",
     re.I,
 )
-_ORBAX = regex(
-    r"\[process=\d{1,7}\](?:\[thread=|\s)"
-)  # orbax/checkpoint/_src: multihost.process_index(), before its own words
+# orbax/checkpoint/_src: multihost.process_index(), before its own words
+_ORBAX = regex(r"\[process=\d{1,7}\](?:\[thread=|\s)")
 _DEVICE = regex(
     r"(?i)(?<![A-Za-z])(?<![A-Za-z0-9]-)(?:gpu|device|npu|card|cuda|accel|hpu|hl)[ _:=#]{0,2}(\d{1,3})(?![\w.]|:[0-9a-f]{2}[.:])"
 )
@@ -57,9 +57,8 @@ _RAISED = regex(
 )
 REPORT = "Traceback (most recent call last)"  # within one record: a report of what failed, whoever did
 _PAIRS = r"(?:[\w-]{1,20}[=:] ?[\w.-]{1,255}[ ,;]{1,2}){0,4}"
-_PLACE = regex(
-    rf"(?i)(?={_PAIRS}pid[=:] ?\d){_PAIRS}(?:host(?:name)?|node(?:name)?|ip)[=:]"
-)  # in fields, before any word
+# in fields, before any word
+_PLACE = regex(rf"(?i)(?={_PAIRS}pid[=:] ?\d){_PAIRS}(?:host(?:name)?|node(?:name)?|ip)[=:]")
 _CLUSTER, _JSON = regex(r"\{\s{0,8}\\?\"(?:cluster|task|environment)\\?\""), json.JSONDecoder()
 _CHIEFS = ("chief", "master")
 _MAY = regex(r"(?:rank|proc|pid|trainer_id)", re.I)
@@ -81,20 +80,17 @@ class Introduction(msgspec.Struct, frozen=True):
 
 def device_in(text: str) -> int | None:
     """The one device that a line names."""
-    found = {int(number) for number in _DEVICE.findall(text)}
-    return found.pop() if len(found) == 1 else None
+    return sole(int(number) for number in _DEVICE.findall(text))
 
 
 def bus_in(text: str) -> str | None:
     """The one bus address that a line tells of a device."""
-    buses = {pci(bus) for bus in _BUS.findall(text)} if "." in text and not _OF_OTHERS.search(text) else set()
-    return buses.pop() if len(buses) == 1 else None
+    return sole(pci(bus) for bus in _BUS.findall(text)) if "." in text and not _OF_OTHERS.search(text) else None
 
 
 def pid_in(text: str) -> int | None:
     """The one number that a line calls a pid."""
-    pids = {int(found) for found in PID.findall(text)}
-    return pids.pop() if len(pids) == 1 else None
+    return sole(int(found) for found in PID.findall(text))
 
 
 def called_pids(texts: Iterable[str]) -> set[int]:
@@ -135,9 +131,8 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
     of_group = any(OF_GROUP.search(text[: found.start()]) for found in _SIZE.finditer(text))
     if speaker is not None and not ranks and not of_group and (worlds or _PLACE.match(text)):
         ranks, is_rank = {speaker}, True
-    if (
-        len(ranks) > 1 and pids
-    ):  # in two counts at once: of a program, which tells its size, and of all that a launcher began
+    # in two counts at once: of a program, which tells its size, and of all that a launcher began
+    if len(ranks) > 1 and pids:
         totals = {(int(of[1]), int(of[2])) for of in _TOTAL.finditer(text)}
         own = {(rank, size) for rank, size in totals if rank in ranks}
         ranks, worlds = ({rank for rank, _ in own}, {size for _, size in own}) if len(own) == 1 else (ranks, worlds)

@@ -12,13 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from itertools import takewhile
 
 import msgspec
 
 from parsers.schema.labels import NO_LABELS, Labels, rank_of, spoken
 from parsers.text import stamps
 from parsers.text.patterns import regex
+from parsers.text.unanimous import begin_alike
 from parsers.who.lines.collected import ANSI, Habits, Line, of_json, of_logfmt
 from parsers.who.lines.heads import finder
 
@@ -36,9 +36,8 @@ _HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}
 _HOST_TASK = regex(rf"((?=[^: ]{{0,255}}\d){_HOST}) (\d{{1,6}}): (?=\S)")
 _TAI = (1 << 62) + 10
 _DEPTH = 12  # decorations per line; more is not decoration
-_TORCH = regex(
-    rf"(?:\[default(\d{{1,4}})\]:)?(?:\[rank(\d{{1,7}})\]:)?\[{stamps.GLOG_PARTS} "
-)  # torchrun's local rank, PyTorch's rank, glog's stamp
+# torchrun's local rank, PyTorch's rank, glog's stamp
+_TORCH = regex(rf"(?:\[default(\d{{1,4}})\]:)?(?:\[rank(\d{{1,7}})\]:)?\[{stamps.GLOG_PARTS} ")
 # Which stream it was, behind the name of who wrote to it.
 _STREAM = regex(
     r"(?i)(?:<std(?:out|err|diag)>|\[std(?:out|err)\]|\(std(?:out|err)\)|std(?:out|err)(?= ?[|:])):?(?: {0,8}\|)? ?"
@@ -183,10 +182,8 @@ def collector(lines: Iterable[str]) -> str:
     stands behind it on some: that is behind all that collectors add. Where all lines are indented alike, a bracket closed before that
     ends it: after a colon the blanks may align values. Else nothing."""
     filled = [line for line in lines if line and not line.isspace()]
-    alike = takewhile(
-        lambda pair: pair[0] == pair[1], zip(min(filled, default=""), max(filled, default=""), strict=False)
-    )
-    ends = [found.end() for found in _COLLECTED.finditer("".join(one for one, _ in alike))]
+    first, last = min(filled, default=""), max(filled, default="")
+    ends = [found.end() for found in _COLLECTED.finditer(first[: begin_alike(first, last)])]
     before = filled[0][: ends[-1]] if ends and len(filled) >= _COLLECTED_LINES else ""
     is_word = any(map(str.isalnum, before))  # a bar alone is a table's
     if not is_word or strip(filled[0], habits(filled, None)).text != filled[0]:

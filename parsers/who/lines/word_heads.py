@@ -11,11 +11,11 @@ Fooled by: a launcher that begins most of its lines with the process that it tel
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 
 from parsers.schema.names import Names
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.heads import OF_RECORD, Head, finder
 
 _WORDS = 6  # at the head of a line
@@ -45,7 +45,7 @@ _BEGINS = regex(rf"\s{{0,8}}{_ASIDE}")
 _BLANK, _PART = regex(r"\s"), regex(r"[\w.-]+")
 
 
-def add_word_heads(said: Mapping[str, Sequence[Said]], names: Names) -> None:
+def add_word_heads(said: Begun, names: Names) -> None:
     """Give the first lines of files, by path, the words as heads that are names: known ones, or those of who introduces himself there."""
     ranks = {_parts(name): rank for name, rank in names.ranks.items()}
     ranks |= {_parts(f"{host}:{pid}"): rank for (host, pid), rank in names.processes.items()}

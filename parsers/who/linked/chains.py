@@ -10,8 +10,8 @@ import msgspec
 from parsers.archive.path_hints import hints
 from parsers.schema.calls import Call, call_of
 from parsers.schema.names import Told
-from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said
+from parsers.text.unanimous import sole, unanimous
+from parsers.who.lines.beginnings import Begun
 from parsers.who.linked.closure import Proof, Token, by_chains, local_column, opposed, places_called, ranks_at
 from parsers.who.linked.computed import Words, with_computed
 from parsers.who.linked.relations import Relation, cell, relations
@@ -40,7 +40,7 @@ NO_CHAINS = Chains()
 
 
 def chains(
-    said: Mapping[str, Sequence[Said]],
+    said: Begun,
     documents: Iterable[Document],
     table: Table,
     told: Sequence[Told],
@@ -104,20 +104,19 @@ def _on_the_only_node(own: list[Relation], size: int | None, known: Set[str]) ->
     return [[row if row.place is not None else row._replace(place=only) for row in rows] for rows in own]
 
 
-def _typed(said: Mapping[str, Sequence[Said]], table: Table) -> dict[str, int]:
+def _typed(said: Begun, table: Table) -> dict[str, int]:
     """What terminals show in which the call of one process was typed, and nothing after it: files with their ranks, each of another one."""
     found: dict[str, int] = {}
     for path, own in said.items() if table.scripts else ():
-        commands = [command for one in own if (command := typed_command(one.raw)) is not None]
-        called = [call_of(command, table.scripts) for command in commands]
+        commands = (typed_command(one.raw) for one in own)
+        called = [call_of(command, table.scripts) for command in commands if command is not None]
         first = next((at for at, call in enumerate(called) if call is not None), len(called))
-        ranks = {call.rank if call is not None else None for call in called[first:]}
-        if len(ranks) == 1 and (rank := ranks.pop()) is not None:
+        if (rank := sole(call.rank if call is not None else None for call in called[first:])) is not None:
             found[path] = rank
     return {path: rank for path, rank in found.items() if [*found.values()].count(rank) == 1 < len(found)}
 
 
-def _calls(said: Mapping[str, Sequence[Said]], table: Table) -> Iterator[Call]:
+def _calls(said: Begun, table: Table) -> Iterator[Call]:
     for own in said.values() if table.scripts else ():
         found = (call_of(one.raw, table.scripts) for one in own)
         yield from (call for call in found if call is not None)

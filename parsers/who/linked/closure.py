@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeGuard
 
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.text.unanimous import sole, unanimous
 from parsers.who.linked.relations import CALLED, Relation, Row
 from parsers.who.linked.tokens import LEAST, Slot, apart, of_others, within
 from parsers.who.linked.twins import Twin
@@ -76,14 +77,9 @@ def by_chains(
     places = {name: place for name, place in (columns | dict(places)).items() if place in where}
     called = places_called(relations, places)
     shared = where - {place for place, own in ranks_at(known).items() if len(own) == 1}
-    here = {
-        (places.get(row.place, row.place), slot.value)
-        for own in relations
-        for row in own
-        if row.place is not None
-        for slot in row.cells.values()
-        if _is_pid(slot)
-    }
+    placed = [(row, row.place) for own in relations for row in own if row.place is not None]
+    numbered = ((place, slot) for row, place in placed for slot in row.cells.values() if _is_pid(slot))
+    here = {(places.get(place, place), slot.value) for place, slot in numbered}
     here |= {(token.place, token.value) for token in known if token.kind == "pid"}
     names = {token.value for token in known if token.kind == "name" and not token.value.isdigit()}
     parts = [_own_parts(own, names) for own in relations]
@@ -119,12 +115,15 @@ def by_chains(
                     told[other].setdefault(ranks[token], Row(one.place, {}, one.file, one.line))
         refused |= {token for token, own in told.items() if len(own) > 1}
         more = {
-            token: next(iter(own.items())) for token, own in told.items() if token not in ranks and token not in refused
+            token: Proof(rank, row.file, row.line)
+            for token, own in told.items()
+            if token not in ranks and token not in refused
+            for rank, row in own.items()
         }
         if not more:
             break
-        ranks |= {token: rank for token, (rank, _) in more.items()}
-        found |= {token: Proof(rank, row.file, row.line) for token, (rank, row) in more.items()}
+        ranks |= {token: one.rank for token, one in more.items()}
+        found |= more
     refused |= {
         Token("name", "", part) for part, own in cut_of.items() if any(("name", "", word) in refused for word in own)
     }
@@ -195,22 +194,20 @@ def _is_of_place(label: str) -> bool:
 
 def places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> dict[str, str]:
     """Ids of which each stands beside one place, and each place beside one of them: `node_id=cfb6… ip=10.3.0.14` → their places."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    found: list[tuple[str, str]] = []
     for own in relations:
         for column in {column for row in own for column, slot in row.cells.items() if slot.kind == "id"}:
             beside: defaultdict[str, set[str]] = defaultdict(set)
             of_place: defaultdict[str, set[str]] = defaultdict(set)
             for row in own:
-                where = {
-                    places[slot.value] for slot in row.cells.values() if slot.kind == "name" and slot.value in places
-                }
-                if column in row.cells and len(where) == 1:
-                    beside[row.cells[column].value] |= where
-                    of_place[where.pop()].add(row.cells[column].value)
+                named = (slot.value for slot in row.cells.values() if slot.kind == "name")
+                where = sole(places[name] for name in named if name in places)
+                if column in row.cells and where is not None:
+                    beside[row.cells[column].value].add(where)
+                    of_place[where].add(row.cells[column].value)
             if len(of_place) >= _FEWEST and all(len(one) == 1 for one in (*beside.values(), *of_place.values())):
-                for name, where in beside.items():
-                    found[name] |= where
-    return {name: where.pop() for name, where in found.items() if len(where) == 1}
+                found += [(name, min(own_places)) for name, own_places in beside.items()]
+    return unanimous(found)
 
 
 def _whole_ids(ids: Iterable[str]) -> dict[str, str]:
@@ -220,12 +217,8 @@ def _whole_ids(ids: Iterable[str]) -> dict[str, str]:
     for one in every:
         for at in range(len(one) - _SHORT + 1 if len(one) >= _LONG else 1):
             begins[one[at : at + _SHORT]].append(one)
-    found: dict[str, str] = {}
-    for short in every:
-        whole = {one for one in begins[short[:_SHORT]] if len(one) > len(short) and short in one}
-        if len(whole) == 1:
-            found[short] = whole.pop()
-    return found
+    longer = ((short, one) for short in every for one in begins[short[:_SHORT]] if len(one) > len(short))
+    return unanimous((short, one) for short, one in longer if short in one)
 
 
 def _beside_pids(rows: Relation, pids: Set[str]) -> Iterator[str]:
@@ -416,15 +409,12 @@ def _is_bare(slot: Slot | None) -> TypeGuard[Slot]:
 
 def _small(rows: Relation, places: Mapping[str, str], here: Set[tuple[str | None, str]]) -> set[str]:
     """The columns whose numbers, small as those in containers are, are all called processes of their places elsewhere."""
-    found: set[str] = set()
-    for column in {column for row in rows for column in row.cells}:
-        own = [(row.place, slot) for row in rows if (slot := row.cells.get(column)) is not None]
-        if len(own) == len(rows) and all(
-            slot.kind in ("pid", "number") and (places.get(place or "", place), slot.value) in here
-            for place, slot in own
-        ):
-            found.add(column)
-    return found
+
+    def is_there(row: Row, column: str) -> bool:
+        slot, place = row.cells.get(column), places.get(row.place or "", row.place)
+        return slot is not None and slot.kind in ("pid", "number") and (place, slot.value) in here
+
+    return {column for row in rows[:1] for column in row.cells if all(is_there(one, column) for one in rows)}
 
 
 def _is_of_others(slot: Slot) -> bool:

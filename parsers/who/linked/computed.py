@@ -10,18 +10,19 @@ them tell different ranks, nobody is told. How many of one thing each has, is as
 Two records of one process are none, but that which is as those of the others in every column in which these are alike: an attempt before it is not.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import permutations
 from types import MappingProxyType
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.linked.numbered import likeness
 from parsers.who.linked.relations import Relation, Row
 from parsers.who.linked.tokens import Slot, meaning
+from parsers.who.scripts.branches import summed
 from parsers.who.scripts.formulas import RankSum
 
 _FEWEST, _MOST, _COLUMNS, _NAMES = 2, 1 << 16, 12, 3
@@ -85,9 +86,8 @@ def _with_ranks(
     found: defaultdict[int, list[tuple[dict[str, _Column], dict[int, int]]]] = defaultdict(list)
     for way in _ways(names, [*columns], terms):
         scores = [_alike(name, column, words) for name, column in way.items()]
-        is_named = max(scores) > 1 or (
-            len(names) == 1 and world is not None and all(column.is_part for column in way.values())
-        )
+        are_parts = all(column.is_part for column in way.values())
+        is_named = max(scores) > 1 or (len(names) == 1 and world is not None and are_parts)
         if not is_named or any((name in words.nodes) != (column.name == _NODE) for name, column in way.items()):
             continue
         if words.nodes & way.keys() and not all(scores):  # a device, or a step, is no place on a node
@@ -141,14 +141,12 @@ def _columns(own: Relation, words: Words) -> dict[_Column, _Numbers]:
             elif slot.kind == "name":
                 parts[column][at] = _WORDS.findall(slot.value)
     for rows in parts.values():
-        sizes: defaultdict[int, int] = defaultdict(int)
-        for split in rows.values():
-            sizes[len(split)] += 1
+        sizes = Counter(map(len, rows.values()))
         most = max(sizes, key=lambda size: (sizes[size], -size))
-        alike = {at: split for at, split in rows.items() if len(split) == most}
         stems: defaultdict[tuple[str, ...], dict[int, list[str]]] = defaultdict(dict)
-        for at, split in alike.items():  # of another name, another script is
-            stems[tuple(word for word in split[:-1] if word.isalpha())][at] = split
+        for at, split in rows.items():  # of another name, another script is
+            if len(split) == most:
+                stems[tuple(word for word in split[:-1] if word.isalpha())][at] = split
         for own_rows in stems.values():
             for place in range(most):
                 counted = {at: _number(split[place]) for at, split in own_rows.items()}
@@ -211,14 +209,10 @@ def _made(
     ]
     if free and len(sizes) != 1:
         return {}
-    numbers: dict[int, int] = {}
-    for at, one in values.items():
-        total = 0
-        for key, many in terms.items():
-            for name in key:
-                many *= one[name] if name in one else sizes[0]
-            total += many
-        numbers[at] = total % modulus if modulus else total
+    totals = {
+        at: summed(terms, {**dict.fromkeys(free, max(sizes, default=0)), **one}) or 0 for at, one in values.items()
+    }
+    numbers = {at: total % modulus if modulus else total for at, total in totals.items()}
     told = {*numbers.values()}
     left = {*range(world)} - told if world else set()
     others = [at for at in range(len(own)) if at not in rows]
@@ -239,9 +233,8 @@ def _one_each(own: Relation, numbers: Mapping[int, int]) -> dict[int, int]:
     single = [own[at] for rows in of_ranks.values() if len(rows) == 1 for at in rows]
     alike: dict[str, str] = {}
     for column in {column for row in single for column in row.cells} if len(single) >= _FEWEST else ():
-        values = {row.cells[column].value if column in row.cells else "" for row in single}
-        if len(values) == 1:
-            alike[column] = values.pop()
+        if (value := sole(_value(row, column) for row in single)) is not None:
+            alike[column] = value
     found: dict[int, int] = {}
     for rank, rows in of_ranks.items():
         if len({_names_of(own[at]) for at in rows}) > 1:

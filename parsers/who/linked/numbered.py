@@ -15,13 +15,13 @@ from itertools import islice
 
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.text.vocabulary import words_of
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.linked.closure import Token, by_chains
 from parsers.who.linked.relations import Relation, relations
 from parsers.who.places.contexts import Places
-from parsers.who.scripts.branches import branches, names_of, value_of
+from parsers.who.scripts.branches import Case, branches, names_of, value_of
 from parsers.who.scripts.formulas import RankSum, assigned, is_of_node
 from parsers.who.told.told_names import Document
 
@@ -37,11 +37,7 @@ _KEY_WORD = 4  # characters of a word by which a list is called
 
 
 def node_numbers(
-    said: Mapping[str, Sequence[Said]],
-    documents: Iterable[Document],
-    names: Iterable[str],
-    sums: Sequence[RankSum],
-    places: Places,
+    said: Begun, documents: Iterable[Document], names: Iterable[str], sums: Sequence[RankSum], places: Places
 ) -> tuple[dict[str, int], frozenset[str]]:
     """`names` that are known to be somebody's → (name or id of a place → its number, what scripts call that number)."""
     used = frozenset(name for one in sums if one.what == "rank" for key in one.terms for name in key)
@@ -68,16 +64,15 @@ def node_numbers(
     found = by_chains(numbered, known, {}, None, fewest=1)
     numbers = {token.value: number for token, number in known.items()}
     numbers |= {token.value: one.rank for token, one in found.items() if token.kind in ("id", "name")}
-    numbers |= _by_parts(
-        {*places.aliases(), *(row.place for own in own_relations for row in own if row.place)}, numbers
-    )
+    of_rows = {row.place for own in own_relations for row in own if row.place}
+    numbers |= _by_parts({*places.aliases()} | of_rows, numbers)
     return numbers, frozenset(called)
 
 
 # --- along a list
 
 
-def _sentences(name: str, said: Mapping[str, Sequence[Said]]) -> Iterator[str]:
+def _sentences(name: str, said: Begun) -> Iterator[str]:
     """What is said that a name is, in words or in code, where that is a place in something."""
     words = words_of(name)
     called = re.compile(
@@ -91,7 +86,7 @@ def _sentences(name: str, said: Mapping[str, Sequence[Said]]) -> Iterator[str]:
                 yield found["text"]
 
 
-def is_counted_otherwise(name: str, said: Mapping[str, Sequence[Said]]) -> bool:
+def is_counted_otherwise(name: str, said: Begun) -> bool:
     """Does a sentence say that a name is a place in something in another order than that in which it stands?"""
     return any(_ANOTHER.search(_clause(text)) for text in _sentences(name, said))
 
@@ -104,18 +99,18 @@ def _meant(sentences: Iterable[str], lists: Mapping[str, Set[tuple[str, ...]]]) 
     """The one list that sentences mention by its name, or by a word of it."""
     found: set[tuple[str, ...]] = set()
     for text in {*sentences}:
-        clause = re.split(r"[,;，；。](?![^()]*\))", text)[0]
+        clause = _clause(text)
         if _ANOTHER.search(clause):
             return None
         whole = [key for key in lists if re.search(rf"(?<![\w]){re.escape(key)}(?!\w)", clause)]
         words = {word.lower() for word in _WORDS.findall(clause)}
         meant = whole or [key for key in lists if {word for word in words_of(key) if len(word) >= _KEY_WORD} & words]
         found |= {members for key in meant for members in lists[key]}
-    return found.pop() if len(found) == 1 else None
+    return sole(found)
 
 
 def _lists(
-    said: Mapping[str, Sequence[Said]], documents: Iterable[tuple[str, Sequence[Leaf]]], places: Places
+    said: Begun, documents: Iterable[tuple[str, Sequence[Leaf]]], places: Places
 ) -> dict[str, set[tuple[str, ...]]]:
     """What holds a list of names → the lists."""
     found: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -164,9 +159,7 @@ def _named(words: Iterable[str], places: Places) -> tuple[str, ...]:
 # --- by branches
 
 
-def _branched(
-    used: Set[str], said: Mapping[str, Sequence[Said]], relations: Sequence[Relation]
-) -> Iterator[tuple[str, list[Relation]]]:
+def _branched(used: Set[str], said: Begun, relations: Sequence[Relation]) -> Iterator[tuple[str, list[Relation]]]:
     """Names that scripts give something by what holds, with the relations whose rows tell what that is."""
     for own in said.values():
         texts = [one.raw[:_CHARACTERS] for one in own[:_LINES]]
@@ -183,23 +176,14 @@ def _branched(
                 if rest is None and read == {key: 1} and len(key) == 1
             )
             called = {inner: alias.get(inner, inner) for inner in names_of(cases)}
-            made = [_numbers(rows, called) for rows in relations]
-            yield (
-                name,
-                [
-                    [
-                        row._replace(rank=None if env is None else value_of(cases, env))
-                        for row, env in zip(rows, envs, strict=True)
-                    ]
-                    if _is_whole([value_of(cases, env) for env in envs if env is not None], len(rows))
-                    else rows
-                    for rows, envs in zip(relations, made, strict=True)
-                ],
-            )
+            yield name, [_with_values(rows, cases, _numbers(rows, called)) for rows in relations]
 
 
-def _is_whole(numbers: Sequence[int | None], rows: int) -> bool:
-    return len(numbers) == rows >= _FEWEST and {*numbers} == {*range(rows)}
+def _with_values(rows: Relation, cases: Sequence[Case], envs: Sequence[dict[str, int] | None]) -> Relation:
+    """Rows with what their numbers make of a name as their rank, where these are just 0 … N-1; else as they are."""
+    values = [None if env is None else value_of(cases, env) for env in envs]
+    is_whole = len(rows) >= _FEWEST and None not in envs and {*values} == {*range(len(rows))}
+    return [row._replace(rank=own) for row, own in zip(rows, values, strict=True)] if is_whole else rows
 
 
 def _numbers(rows: Relation, called: Mapping[str, str]) -> list[dict[str, int] | None]:
@@ -211,7 +195,7 @@ def _numbers(rows: Relation, called: Mapping[str, str]) -> list[dict[str, int] |
     for name, whole in called.items():
         scores = sorted(((likeness(whole, column), column) for column in columns), reverse=True)
         if not scores or not scores[0][0] or (len(scores) > 1 and scores[0][0] == scores[1][0]):
-            return [None for _ in rows]
+            return [None] * len(rows)
         chosen[name] = scores[0][1]
     return [
         {name: int(row.cells[column].value) for name, column in chosen.items()}
@@ -229,13 +213,11 @@ def likeness(name: str, column: str) -> int:
     """How many words at their ends, or but for a word for anything that is counted, a name of a script and a column have alike; 0, where one has others."""
     own, other = words_of(name), words_of(_PATH.split(column)[-1])
     best = 0
-    for words, others in (
-        (own, other),
-        ([w for w in own if w not in _GENERAL], [w for w in other if w not in _GENERAL]),
-    ):
+    bare = tuple([word for word in words if word not in _GENERAL] for words in (own, other))
+    for words, others in ((own, other), bare):
         short, long = sorted((words, others), key=len)
         if short and long[-len(short) :] == short and not ({*short} <= _GENERAL and short != long):
-            best = max(best, 2 * len([word for word in short if word not in _GENERAL]) + (words is own))
+            best = max(best, 2 * sum(word not in _GENERAL for word in short) + (words is own))
     return best
 
 
@@ -247,11 +229,10 @@ def _by_parts(places: Set[str], numbers: Mapping[str, int]) -> dict[str, int]:
     words = {name: [*_WORDS.findall(name.lower())] for name in {*places, *numbers}}
     found: dict[str, int] = {}
     for name in places - numbers.keys():
-        whose = {
-            numbers[one] for one in numbers if _is_part(words[name], words[one]) or _is_part(words[one], words[name])
-        }
-        if len(whose) == 1 and len(words[name]) >= _FEWEST:
-            found[name] = whose.pop()
+        pairs = ((one, words[name], words[one]) for one in numbers)
+        number = sole(numbers[one] for one, own, other in pairs if _is_part(own, other) or _is_part(other, own))
+        if number is not None and len(words[name]) >= _FEWEST:
+            found[name] = number
     return found if len({*found.values()}) >= _FEWEST else {}
 
 

@@ -13,14 +13,14 @@ Nothing here knows what a column means, but for numbers that a word before them,
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
 from parsers.schema.calls import Call, Script, call_of
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.linked.tokens import Slot, apart, meaning, setting, slots
 from parsers.who.places.contexts import Places
 from parsers.who.told.tables import rows_of_words, table_rows
@@ -93,7 +93,7 @@ def _log(path: str, own: Sequence[Said], places: Places) -> _Log:
 
 
 def relations(
-    said: Mapping[str, Sequence[Said]],
+    said: Begun,
     documents: Iterable[tuple[str, Sequence[Leaf]]],
     places: Places,
     names: Iterable[str],
@@ -112,8 +112,8 @@ def relations(
     words = Words(known, scripts, labels)
     found += _of_lines(logs, words)
     found += _of_sections(logs, words)
-    for row in (row for own in found for row in own) if labels else ():
-        row.cells.update({f"{column} seat": seat for column, seat in [*_seats(row.cells, labels)]})
+    for row in chain.from_iterable(found) if labels else ():
+        row.cells.update({f"{column} seat": seat for column, seat in _seats(row.cells, labels)})
     return [own[:_ROWS] for own in found if own]
 
 
@@ -128,12 +128,8 @@ def cell(label: str, text: str) -> Slot | None:
     word = word.rpartition("://")[2]
     if _STAMP.match(word):
         return None
-    is_name = (
-        len(word) > 1
-        and _NAME.fullmatch(word) is not None
-        and (any(map(str.isalpha, word)) or word.count(".") > _FEWEST)
-    )
-    return Slot("name", word, label) if is_name else None
+    is_word = any(map(str.isalpha, word)) or word.count(".") > _FEWEST
+    return Slot("name", word, label) if len(word) > 1 and is_word and _NAME.fullmatch(word) else None
 
 
 def _in_words(column: str, text: str) -> dict[str, Slot]:
@@ -177,12 +173,9 @@ def _of_documents(
             is_list = all(isinstance(key, int) for key in children)
             if not is_list and any(len(leaf.path) == len(prefix) + 1 for own_ in children.values() for leaf in own_):
                 continue  # the fields of one record
-            rows = [
-                row
-                for key, leaves in children.items()
-                if (row := _record(path, key, leaves, len(prefix) + 1, place_of(path), is_list=is_list)) is not None
-            ]
-            yield rows
+            depth, place = len(prefix) + 1, place_of(path)
+            made = (_record(path, key, own_, depth, place, is_list=is_list) for key, own_ in children.items())
+            yield [row for row in made if row is not None]
         if len(parents.get((0,), ())) >= _FEWEST:  # a document of its own each, as others called alike
             whole = _record(path, path, list(own), 1, place_of(path), is_list=False)
             if whole is not None:
@@ -198,9 +191,8 @@ def _record(
     twice: set[str] = set()
     for leaf in leaves:
         inner = ["*" if isinstance(one, int) else one for one in leaf.path[depth:]]
-        if (
-            inner and isinstance(last := leaf.path[-1], int) and last < _PLACES
-        ):  # what the first of a few is, it is in each
+        # what the first of a few is, it is in each
+        if inner and isinstance(last := leaf.path[-1], int) and last < _PLACES:
             inner[-1] = f"[{last}]"
         column = ".".join(inner) or "value"
         if leaf.path[-1] == "value" and leaf.path[:-1] in names:
@@ -260,8 +252,7 @@ def _of_cells(logs: Sequence[_Log]) -> Iterator[Relation]:
             shape = key
             if key is not None:
                 run.append((one, parts))
-        if run:
-            yield _run(run, log)
+        yield _run(run, log)
 
 
 def _run(run: Sequence[tuple[Said, list[str]]], log: _Log) -> Relation:
@@ -269,10 +260,9 @@ def _run(run: Sequence[tuple[Said, list[str]]], log: _Log) -> Relation:
         return []
     (_, first), *below = run
     columns = [*zip(*(parts for _, parts in below), strict=True)]
-    is_head = len({*first}) == len(first) and all(
-        _COLUMN.fullmatch(name) and name not in column for name, column in zip(first, columns, strict=True)
-    )
-    is_head = is_head and any(all(map(_FIGURE.fullmatch, column)) for column in columns)
+    named = zip(first, columns, strict=True)
+    is_head = len({*first}) == len(first) and any(all(map(_FIGURE.fullmatch, column)) for column in columns)
+    is_head = is_head and all(_COLUMN.fullmatch(name) and name not in column for name, column in named)
     names = first if is_head else [*map(str, range(len(first)))]
     rows: Relation = []
     for one, parts in below if is_head else run:
@@ -346,10 +336,8 @@ def _called(one: Call | None) -> list[Slot]:
     if one is None:
         return []
     words = (cell("", word) for word in one.words if len(word) > 1)
-    return [
-        Slot("rank", str(one.rank), CALLED),
-        *(word for word in words if word is not None and word.kind != "number"),
-    ]
+    named = (word for word in words if word is not None and word.kind != "number")
+    return [Slot("rank", str(one.rank), CALLED), *named]
 
 
 # --- sections
@@ -362,8 +350,7 @@ def _of_sections(logs: Sequence[_Log], words: Words) -> Iterator[Relation]:
         files[_shape(log.path)].append(log)
         for parts in log.parts:
             yield _rows([(name, part, log.place(part[0])) for name, part in parts], words)
-        blocks = _blocks(log.lines)
-        if len(blocks) >= _FEWEST:
+        if len(blocks := _blocks(log.lines)) >= _FEWEST:
             yield _rows([("", part, log.place(part[0])) for part in blocks], words)
     for own_files in files.values():
         if len(own_files) >= _FEWEST:
@@ -441,10 +428,8 @@ def _rows(
 def _names(texts: Sequence[str]) -> list[dict[str, Slot]]:
     """Headings, or paths, that are alike but for some words → these words."""
     words = [_WORDS.findall(text) for text in texts]
-    if len({*map(len, words)}) != 1:
-        return [{} for _ in texts]
     found: list[dict[str, Slot]] = [{} for _ in texts]
-    for at, column in enumerate(zip(*words, strict=True)):
+    for at, column in enumerate(zip(*words, strict=True)) if len({*map(len, words)}) == 1 else ():
         if len({*column}) < _FEWEST:
             continue
         for row, whole, word, own in zip(found, column, apart(column), words, strict=True):

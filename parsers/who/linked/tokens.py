@@ -18,6 +18,7 @@ from parsers.schema.labels import OF_GROUP
 from parsers.schema.rules import pci
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.text.unanimous import begin_alike
 
 _ID = regex(
     r"(?<![0-9A-Za-z])(?:pod|GPU-|MIG-)?(?P<uuid>[0-9a-fA-F]{8}(?:[-_][0-9a-fA-F]{4}){3}[-_][0-9a-fA-F]{12})(?![0-9A-Za-z])"
@@ -42,9 +43,8 @@ _DEVICES = ("gpu", "device", "npu", "card", "cuda", "device_id", "gpu_id", "gpu_
 _SETTING = regex(r"\s{0,40}[\"']?(?P<key>[A-Za-z_][\w .()/-]{0,60}?)[\"']?\s{0,20}[:=]\s{0,20}(?P<value>.*)")
 _PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "proc", "thread", "lwp")
 _PATH = regex(r"(?<![\w.-])/[\w.@+=-]{1,80}(?:/[\w.@+=-]{1,80}){1,15}")
-_UNIT = regex(
-    r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%"
-)  # of a figure
+# of a figure
+_UNIT = regex(r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%")
 _PID_FILE = regex(r"\.pid[\"']?[:= ]{1,3}\Z")  # what a file of that name holds
 _GIVEN = regex(r"(?:^|\s)--?[A-Za-z][\w-]*[ =][\"']?\Z")  # an option of a command, before what it gets
 _PORT = regex(r":[1-9]\d{2,6}(?!\w|[.:]\w)")
@@ -72,11 +72,10 @@ def slots(text: str, words: Set[str] = frozenset()) -> tuple[str, list[Slot]]:
                 text = text.replace(path, " ", 1)
     for one in _ID.finditer(text):
         _between(text[at : one.start()], template, found, words)
-        kind = "bus" if one["bus"] else "id"
-        value = (
-            pci(one["bus"]).partition(".")[0] if one["bus"] else (one["uuid"] or one["hex"]).lower().replace("_", "-")
-        )
-        found.append(Slot(kind, value, _label(template)))
+        if one["bus"]:
+            found.append(Slot("bus", pci(one["bus"]).partition(".")[0], _label(template)))
+        else:
+            found.append(Slot("id", (one["uuid"] or one["hex"]).lower().replace("_", "-"), _label(template)))
         template.append("@")
         at = one.end()
     _between(text[at:], template, found, words)
@@ -118,10 +117,10 @@ def within(word: str, words: Set[str]) -> str | None:
     parts = [part.span() for part in _PART.finditer(word)] if words else []
     if not 1 < len(parts) <= _PARTS:
         return None
-    spans = sorted(
-        ((end - begin, begin, end) for at, (begin, _) in enumerate(parts) for _, end in parts[at:]), reverse=True
-    )
-    return next((word[begin:end] for _, begin, end in spans if word[begin:end] in words), None)
+    spans = ((begin, end) for at, (begin, _) in enumerate(parts) for _, end in parts[at:])
+    held = [(end - begin, begin, end) for begin, end in spans if word[begin:end] in words]
+    _, begin, end = max(held, default=(0, 0, 0))
+    return word[begin:end] or None
 
 
 def _label(template: Sequence[str]) -> str:
@@ -163,15 +162,8 @@ def apart(words: Sequence[str]) -> list[str]:
     """Words that are alike but for a part, as `lm@zeta.service` and `lm@eta.service` → that part of each."""
     if len({*words}) < 2:
         return [*words]
-    first, last = min(words), max(words)
-    begin = next(
-        (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), min(map(len, words))
-    )
     turned = [word[::-1] for word in words]
-    first, last = min(turned), max(turned)
-    end = next(
-        (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), min(map(len, words))
-    )
+    begin, end = (begin_alike(min(own), max(own)) for own in (words, turned))
     word = words[0]
     while begin > 0 and word[begin - 1].isalnum():
         begin -= 1

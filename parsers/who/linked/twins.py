@@ -8,11 +8,11 @@ group is, and that is another place's, or nobody's while records tell of others,
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.linked.tokens import slots
 from parsers.who.places.contexts import Places
 
@@ -39,7 +39,7 @@ class Twin(NamedTuple):
     line: int
 
 
-def twins(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Twin]:
+def twins(said: Begun, places: Places) -> Iterator[Twin]:
     found: list[Twin] = []
     groups: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for own in said.values():

@@ -20,11 +20,12 @@ from itertools import chain, combinations, pairwise, takewhile
 from parsers.schema.labels import OF_GROUP
 from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
+from parsers.text.unanimous import sole
 from parsers.text.vocabulary import meaning_of, of_process
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import PROCESS
 from parsers.who.places.alike_paths import ADDRESS, folders_alike, names_of_path, stems_alike
-from parsers.who.places.host_answers import answers, file_of_names
+from parsers.who.places.host_names import answers, file_of_names
 
 _LABELLED = regex(
     r"(?i)(?<![A-Za-z-])(?:[A-Z]*_)*(?:host(?:_?name)?|node_?name|node|computer(?:name)?|machine|server|ip|addr(?:ess)?|pod(?:_name)?|节点|主机)[\"']?\s{0,2}[=:]\s{0,2}[\"']?"
@@ -63,9 +64,8 @@ _FREE, _MOST_WORDS = regex(r"[A-Za-z0-9][\w.-]*"), 4
 _SENT = regex(
     r"(?:\A[^\w\s]?[\w.-]{1,32}@(?=[^$#%>]{1,120}[$#%>] )|\bssh (?:-[A-Za-z]+ )*(?:[\w.-]{1,32}@)?|\bexec (?=[^-]{1,99}(?:-\w [^-]{1,60})?-- ))(?P<name>[A-Za-z][\w.-]{1,250})"
 )
-_ITEM = regex(
-    r"\s*(?:- )?(?:([\"'])[^\"']{1,252}\1,?|[\w.-]{1,252},)\s*|\s*- [\w.-]{1,252}\s*"
-)  # of a list in a document
+# of a list in a document
+_ITEM = regex(r"\s*(?:- )?(?:([\"'])[^\"']{1,252}\1,?|[\w.-]{1,252},)\s*|\s*- [\w.-]{1,252}\s*")
 _GLOG = regex(r"[IWEF]\d{4}|(?:ERR|E[A-Z])\d{4,6}")  # a level and a day; a message's number
 _OF_CARDS = ("GPU-", "MIG-")  # before the id of a device
 _SUFFIXED = regex(r"([a-z0-9.-]*-\d{1,5})-[a-z0-9]{5}")
@@ -97,13 +97,7 @@ def typed_command(text: str) -> str | None:
 class Places:
     """Names of places in a bundle, put together."""
 
-    def __init__(
-        self,
-        said: Mapping[str, Sequence[Said]],
-        paths: Sequence[str],
-        documented: Set[str] = frozenset(),
-        hosts: Set[str] = frozenset(),
-    ) -> None:
+    def __init__(self, said: Begun, paths: Sequence[str], documented: Set[str], hosts: Set[str]) -> None:
         """`documented`: what documents call places of processes, where a path or a line has that name; `hosts`: those that they call hosts, whatever else
         a word and a number may be (`node25`)."""
         self._same: dict[str, str] = {}
@@ -124,7 +118,7 @@ class Places:
 
     def join(self, one: str, other: str) -> None:
         """Both are names of one place."""
-        first, second = self._root(one), self._root(other)
+        first, second = self.of(one), self.of(other)
         if first != second:
             kept, other = sorted((first, second), key=_by_use)
             self._same[other] = kept
@@ -132,35 +126,31 @@ class Places:
 
     def call(self, name: str, place: str) -> None:
         """So is a place called, too; a name of another one is nobody's."""
-        if self._same.setdefault(name, place) == name and not self._has_others(name):
+        if self._same.setdefault(name, place) == name and not any(
+            other != name and self.of(other) == name for other in self._same
+        ):
             self.join(name, place)
         self._of_file.clear()
 
-    def _has_others(self, name: str) -> bool:
-        return any(other != name and self._root(other) == name for other in self._same)
-
     def of(self, name: str) -> str:
         """The place that is called so, by one of its names: one that is no address, the shortest."""
-        return self._root(name)
+        while (other := self._same.get(name, name)) != name:
+            name = other
+        return name
 
     def aliases(self) -> dict[str, list[str]]:
         """Place → all its names, that by which a person would call it first."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for name in self._same:
-            found[self._root(name)].append(name)
+            found[self.of(name)].append(name)
         return {root: sorted(own, key=_by_use) for root, own in found.items()}
-
-    def _root(self, name: str) -> str:
-        while (other := self._same.get(name, name)) != name:
-            name = other
-        return name
 
     def is_place(self, word: str) -> bool:
         return word in self._same
 
     def called(self, word: str | None) -> str | None:
         """The place that is called so, where one is."""
-        return self._root(word) if word is not None and word in self._same else None
+        return self.of(word) if word is not None and word in self._same else None
 
     def of_file(self, path: str) -> str | None:
         """The place that a path names, by what lines call a host before what else they hold (a job's id), its last part before the folders; none where
@@ -169,11 +159,11 @@ class Places:
             self._of_file[path], inner = None, [*reversed(path.split("/"))]
             for part in sorted(inner, key=lambda part: self._told.isdisjoint(self._in_part(part))):
                 if found := {self.of(name) for name in self._in_part(part)}:
-                    is_theirs = len(speak := {*map(self._root, self._heads[path])}) > 1 and found.isdisjoint(speak)
-                    self._of_file[path] = found.pop() if len(found) == 1 and not is_theirs else None
+                    is_theirs = len(speak := {*map(self.of, self._heads[path])}) > 1 and found.isdisjoint(speak)
+                    self._of_file[path] = None if is_theirs else sole(found)
                     break
             else:
-                self._of_file[path] = self._root(here) if (here := self._inside.get(path)) is not None else None
+                self._of_file[path] = self.of(here) if (here := self._inside.get(path)) is not None else None
         return self._of_file[path]
 
     def of_line(self, one: Said) -> str | None:
@@ -224,10 +214,10 @@ class Places:
         """The one place among the few words of a line between marks: `=== dmesg of n7 ===`; where a number counts something else, it is a record."""
         found = _SET_OFF.fullmatch(text) if text[:1] in _SET_OFF_BY else None
         words = [word.rstrip(".-") for word in _FREE.findall(found["words"])] if found is not None else []
-        named = {self.of(word) for word in words if self.is_place(word)}
+        place = sole(self.of(word) for word in words if self.is_place(word))
         others = [word for word in words if not self.is_place(word)]
         is_plain = len(others) <= _MOST_WORDS and not any(any(map(str.isdigit, word)) for word in others)
-        return named.pop() if len(named) == 1 and is_plain else None
+        return place if is_plain else None
 
     def headings(self, own: Sequence[Said]) -> dict[int, str]:
         """Line → the place that it, or the last heading above it, names."""
@@ -253,25 +243,25 @@ class Places:
             for before, word in pairwise(command.split()[:-1])
             if self.is_place(name := word.rpartition("@")[2]) and not (before[0] == "-" and OF_OTHERS.search(before))
         }
-        return named.pop() if len(named) == 1 else None if named else self.called(at)
+        return sole(named) if named else self.called(at)
 
     def above(self, text: str) -> str | None:
         """The place that a line tells first, above lines that are indented below it: `Data for node: n1.lab  Num slots: 2`."""
         found = _OF_PLACE.match(text[:_ABOVE])
         return self.called(found["name"].rstrip(".-")) if found is not None else None
 
-    def _told_inside(self, said: Mapping[str, Sequence[Said]]) -> dict[str, str]:
+    def _told_inside(self, said: Begun) -> dict[str, str]:
         """Path → the place that a file says it is from, where it names one alone, and the files of its shape of name each another one."""
         shapes: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
         for path, own in said.items():
-            if not any(True for _ in self.named(path)):
+            if not self.named(path):
                 lines = (one.raw[:400] for one in own[:_OWN_LINES] if not OF_OTHERS.search(one.raw[:400]))
                 names = {found["name"].rstrip(".-") for line in lines for found in _OWN_HOST.finditer(line)}
                 shapes[_DIGITS.sub("#", path)][path] = {self.of(name) for name in names if self.is_place(name)}
         found: dict[str, str] = {}
         for path, own in said.items():
-            if len(told := {self.of(name) for name in answers(own) if self.is_place(name)}) == 1:
-                found |= {path: told.pop()} if not any(True for _ in self.named(path)) else {}
+            place = sole(self.of(name) for name in answers(own) if self.is_place(name))
+            found |= {path: place} if place is not None and not self.named(path) else {}
         for of_shape in shapes.values():
             each = [name for told in of_shape.values() for name in told]
             if len(of_shape) > 1 and len(each) == len(set(each)) == len(of_shape) and all(of_shape.values()):
@@ -281,9 +271,7 @@ class Places:
 
     # --- which words are names
 
-    def _known(
-        self, said: Mapping[str, Sequence[Said]], paths: Sequence[str], documented: Set[str], hosts: Set[str]
-    ) -> set[str]:
+    def _known(self, said: Begun, paths: Sequence[str], documented: Set[str], hosts: Set[str]) -> set[str]:
         names: set[str] = set()
         told: set[str] = set()  # of places, by words before them
         used: defaultdict[str, set[str]] = defaultdict(set)
@@ -340,15 +328,14 @@ class Places:
             if "." in name and not ADDRESS.fullmatch(name):
                 short[name.partition(".")[0]].add(name)
         for first, own in short.items():
-            longest = max(own, key=len)
-            if all(longest.startswith(f"{one}.") or one == longest for one in own) and (
-                first in self.names or len(own) == 1
-            ):
+            longest = f"{max(own, key=len)}."
+            is_one = all(longest.startswith(f"{one}.") for one in own)
+            if is_one and (first in self.names or len(own) == 1):
                 self._same.setdefault(first, first)
                 for one in own:
                     self.join(first, one)
 
-    def _by_address(self, said: Mapping[str, Sequence[Said]]) -> None:
+    def _by_address(self, said: Begun) -> None:
         addresses = [name for name in self.names if ADDRESS.fullmatch(name)]
         lines = (one.raw.strip() for own in said.values() for one in own[:400])
         listed: defaultdict[str, list[list[str]]] = defaultdict(list)
@@ -372,7 +359,7 @@ class Places:
             if (found := _SUFFIXED.fullmatch(name)) and found[1] in self._same:
                 self.join(name, found[1])
 
-    def _by_tables(self, said: Mapping[str, Sequence[Said]]) -> None:
+    def _by_tables(self, said: Begun) -> None:
         """By tables of places, `NAME  IP  NODE`, whose columns have as many names: one pod on each node."""
         for own in said.values():
             for at, one in enumerate(own[:_OWN_LINES]):
@@ -410,13 +397,12 @@ class Places:
 
     def join_known(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Joins the names of each pair, of which one is known."""
-        for one, other in pairs:
-            if all(_WORD.fullmatch(name) and not name.isdigit() and name not in _HERE for name in (one, other)) and (
-                one in self._same or other in self._same
-            ):
-                for name in (one, other):
+        for pair in pairs:
+            are_names = all(_WORD.fullmatch(name) and not name.isdigit() and name not in _HERE for name in pair)
+            if are_names and any(map(self.is_place, pair)):
+                for name in pair:
                     self._same.setdefault(name, name)
-                self.join(one, other)
+                self.join(*pair)
 
     def _by_hex(self) -> None:
         hexes = sorted(name for name in self.names if _HEX.fullmatch(name))
@@ -427,8 +413,7 @@ class Places:
 
 def _rows(own: Iterable[Said], cells: int) -> Iterator[list[str]]:
     """The lines below a header, as long as they have as many cells."""
-    found = (_CELLS.split(one.raw.strip()) for one in own)
-    return takewhile(lambda row: len(row) == cells, found)
+    return takewhile(lambda row: len(row) == cells, (_CELLS.split(one.raw.strip()) for one in own))
 
 
 def _by_use(name: str) -> tuple[bool, int, str]:
@@ -454,31 +439,25 @@ def _may_be(word: str, *, is_told: bool = False) -> bool:
     return not is_figure and (not word[0].isdigit() or _HEX.fullmatch(word) is not None)
 
 
-def _beside(
-    names: Set[str], used: Mapping[str, Set[str]], said: Mapping[str, Sequence[Said]], *, is_sure: bool = False
-) -> set[str]:
+def _beside(names: Set[str], used: Mapping[str, Set[str]], said: Begun, *, is_sure: bool = False) -> set[str]:
     """Words that differ in numbers alone from names of places, behind the same words as these in one file."""
     shapes = {_DIGITS.sub("#", name) for name in names if name in used}
-    asked = {
-        word for word in used if word not in names and _DIGITS.sub("#", word) in shapes and (is_sure or _may_be(word))
-    }
+    asked = {word for word in used if word not in names and _DIGITS.sub("#", word) in shapes}
+    asked = asked if is_sure else {*filter(_may_be, asked)}
     known: set[tuple[str, str, str]] = set()
     others: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
     for path in {path for word in asked for path in used[word]}:
         for one in said[path][:400]:
             for found in _WORD.finditer(text := one.raw[:400]):
                 if (word := found[0].rstrip(".-")) in asked or word in names:
-                    at = (
-                        path,
-                        _DIGITS.sub("#", text[max(0, found.start() - _BEHIND) : found.start()]),
-                        _DIGITS.sub("#", word),
-                    )
+                    behind = text[max(0, found.start() - _BEHIND) : found.start()]
+                    at = (path, _DIGITS.sub("#", behind), _DIGITS.sub("#", word))
                     others[at] |= {word} & asked
                     known |= {at} if word in names else set()
     return {word for at in known for word in others[at]}
 
 
-def _headed_words(said: Mapping[str, Sequence[Said]]) -> set[str]:
+def _headed_words(said: Begun) -> set[str]:
     """Words without a number that prompts and headings name, where lines alike that tell of processes have one of several such at one place."""
     heads: set[str] = set()
     for one in (one for own in said.values() for one in own[:400] if len(one.raw) < _SHORT):

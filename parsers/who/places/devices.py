@@ -15,12 +15,12 @@ from itertools import chain
 import msgspec
 
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.text.vocabulary import of_process
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 from parsers.who.places.families import Process
-from parsers.who.places.orders import BLOCK
+from parsers.who.places.orders import mapped
 from parsers.who.scripts.formulas import Sum, assigned, parsed
 
 _CHARACTERS = 1000
@@ -31,9 +31,8 @@ _GIVEN = regex(
 _TAKES = regex(r"\bset_device\((?:\w{1,40}\.){0,3}(?P<sum>[\w +*()-]{1,60}?)\)")
 _PLACES = ("rank", "local_rank")
 _HIDDEN = regex(rf"{_HIDES}[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?\$\{{?(?P<name>[A-Za-z_]\w{{0,40}}(?![\w\[]))?")
-_PICKED = regex(
-    r"(?:(?P<array>\w{1,40})\[(?:\$\(\()?|\$\(\()(?P<sum>[\w +*$-]{1,40})[\])]"
-)  # a place in an array, or a line's number
+# a place in an array, or a line's number
+_PICKED = regex(r"(?:(?P<array>\w{1,40})\[(?:\$\(\()?|\$\(\()(?P<sum>[\w +*$-]{1,40})[\])]")
 _NAMES = regex(r"[A-Za-z0-9][\w.-]*\w")
 _SENT = regex(r"\b(?:ssh|rsh) (?:-\S+ )*(?:[\w.-]{1,32}@)?(?P<host>[A-Za-z][\w.-]{0,250})")
 _LIST = regex(r"\b[a-z]{0,20}-?[sg]mi\b")  # a vendor's tool lists the devices in the order of their numbers
@@ -74,14 +73,15 @@ def _picked(text: str, every: Sequence[str], given: Sequence[tuple[str, Sum]]) -
     return made[0] if len(made) == 1 else None
 
 
-def shown_devices(said: Mapping[str, Sequence[Said]], places: Places) -> dict[str, tuple[int, ...]]:
+def shown_devices(said: Begun, places: Places) -> dict[str, tuple[int, ...]]:
     """Place → the devices that its processes see, in their order, where lines of each place, or a mapping of places that share numbers, list them
     and nothing else hides any."""
     told: list[tuple[str, tuple[int, ...]]] = []
     for path, own in said.items():
         for one in own:
-            if "[" in one.raw and len(mapped := dict(_mapped(one.raw[:_CHARACTERS], places))) > 1:
-                told += mapped.items() if len({*chain(*mapped.values())}) < sum(map(len, mapped.values())) else ()
+            shared = dict(mapped(one.raw[:_CHARACTERS], places)) if "[" in one.raw else {}
+            if len(shared) > 1 and len({*chain(*shared.values())}) < sum(map(len, shared.values())):
+                told += shared.items()
             found = _GIVEN.search(one.raw[:_CHARACTERS]) if _HIDES in one.raw else None
             if found is None and not (_HIDES in one.raw and "environ" in one.raw):
                 continue
@@ -92,35 +92,24 @@ def shown_devices(said: Mapping[str, Sequence[Said]], places: Places) -> dict[st
     return {place: own for place, own in lists.items() if len({*own}) == len(own) > 1}
 
 
-def _mapped(text: str, places: Places) -> Iterator[tuple[str, tuple[int, ...]]]:
-    for found in BLOCK.finditer(text):
-        if places.is_place(found["name"]):
-            yield places.of(found["name"]), tuple(map(int, found["ranks"].split(",")))
-
-
 def _place(one: Said, path: str, places: Places, at: int) -> str | None:
     """Where a line hides devices: on the host to which it is sent, from which it is, or of which alone it tells before."""
     sent = _SENT.search(one.raw[:_CHARACTERS])
     names = [sent["host"] if sent is not None else None, one.line.host]
     named = {places.of(name) for name in _NAMES.findall(one.raw[:at]) if places.is_place(name)}
     told = [places.of(name) for name in names if name and places.is_place(name)]
-    return told[0] if told else named.pop() if len(named) == 1 else None if named else places.of_file(path)
+    return told[0] if told else sole(named) if named else places.of_file(path)
 
 
-def used_devices(said: Mapping[str, Sequence[Said]], locals_: Set[str] = frozenset()) -> Devices:
+def used_devices(said: Begun, locals_: Set[str] = frozenset()) -> Devices:
     """The lines of files → whose each device is. `locals_`: names that formulas count the processes of a place by."""
     told: list[Devices] = []
     for own in said.values():
         if lines := [one.raw[:_CHARACTERS] for one in own if _HIDES in one.raw or "set_device(" in one.raw]:
-            given = [
-                (name, read)
-                for one in own
-                if "=" in one.raw
-                for name, read, rest in assigned(one.raw[:_CHARACTERS])
-                if rest is None
-            ]
+            every = [one.raw[:_CHARACTERS] for one in own if "=" in one.raw]
+            given = [(name, read) for text in every for name, read, rest in assigned(text) if rest is None]
             given += [("LOCAL_RANK", {(name,): 1}) for name in locals_]
-            told += _of_file(lines, given, [one.raw[:_CHARACTERS] for one in own if "=" in one.raw])
+            told += _of_file(lines, given, every)
     if len({(one.what, one.sign, one.offset, tuple(sorted(one.listed.items()))) for one in told}) > 1:
         return Devices(None)
     return told[0] if told else Devices()
@@ -135,29 +124,26 @@ def _of_file(lines: Sequence[str], given: Sequence[tuple[str, Sum]], every: Sequ
         lists = [found["list"] for found in _GIVEN.finditer(text)]
         if not hides and not lists:
             if found := _TAKES.search(text):
-                yield from (one for one in [_by_sum(parsed(found["sum"]), given)] if one is not None)
+                yield from filter(None, [_by_sum(parsed(found["sum"]), given)])
             continue
         numbers = [int(one) for one in lists[0].split(",")] if lists and lists[0] else []
         if len(numbers) > 1 and len({*numbers}) == len(numbers):
             yield Devices(listed={device: place for place, device in enumerate(numbers)})
         elif len(numbers) == 1:
-            who = {
-                what: one[()] for name, one in read.items() if (what := of_process(name)) in _PLACES and {*one} == {()}
-            }
+            plain = ((of_process(name), one[()]) for name, one in read.items() if {*one} == {()})
+            who = {what: number for what, number in plain if what in _PLACES}
             what = next((what for what in _PLACES if what in who), None)
             is_open = is_open or what is None or numbers[0] in single[what]
             single[what or ""][numbers[0]] = who.get(what or "", 0)
         else:
             by_sum = (_by_sum(hides[0], given) if hides else None) or _picked(text, every, given)
             is_open = is_open or by_sum is None
-            yield from [by_sum] if by_sum is not None else []
+            yield from filter(None, [by_sum])
     if is_open or len(single) > 1:
         yield Devices(None)
     else:
-        yield from (
-            Devices(what, listed=own) if len({*own.values()}) == len(own) else Devices(None)
-            for what, own in single.items()
-        )
+        for what, own in single.items():
+            yield Devices(what, listed=own) if len({*own.values()}) == len(own) else Devices(None)
 
 
 def _by_sum(read: Sum | None, given: Sequence[tuple[str, Sum]]) -> Devices | None:
@@ -170,13 +156,9 @@ def _by_sum(read: Sum | None, given: Sequence[tuple[str, Sum]]) -> Devices | Non
     if (what := of_process(name)) in _PLACES:
         return Devices(what, sign, offset)
     for what in _PLACES:
-        more = {
-            one.get((), 0)
-            for other, one in given
-            if of_process(other) == what and one.get((name,)) == 1 and {*one} <= {(name,), ()}
-        }
-        if len(more) == 1:
-            return Devices(what, sign, offset + more.pop())
+        plain = ((other, one) for other, one in given if one.get((name,)) == 1 and {*one} <= {(name,), ()})
+        if (more := sole(one.get((), 0) for other, one in plain if of_process(other) == what)) is not None:
+            return Devices(what, sign, offset + more)
     return None
 
 

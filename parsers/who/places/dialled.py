@@ -10,11 +10,11 @@ anybody was to meet there is asked later (forensics/assemble/starts/odd_addresse
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 
 DIALS, TELLS = "dials", "tells an address"  # by its words where somebody looks for others; in any other words
 _MEETING = regex(
@@ -31,7 +31,7 @@ _ADDRESS = regex(
 _DIGITS = regex(r"\d+")
 
 
-def dialled(said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, Any]]:
+def dialled(said: Begun) -> Iterator[dict[str, Any]]:
     """Rows of `ranks` for the lines of those who tell another one, and of those who tell the same; `name` is the address, as printed, a tab and the line; `record` is the same for lines that are alike."""
     found: defaultdict[str, list[tuple[Said, str]]] = defaultdict(list)
     for own in said.values():

@@ -30,7 +30,7 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import meaning_of, of_process, words_of
 from parsers.who.labels.joins import counts_others
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.introductions import PROCESS
 from parsers.who.places.contexts import Places
 from parsers.who.places.rows_alike import Row, count_arrivals, families_of, headed, leave_out, speakers
@@ -53,18 +53,16 @@ _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all proce
 _IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|(?<!本地)(?<!局部)进程(?:号)?\W*\Z")
 _IS_PORT = regex(r"://@:\Z")
 _OF_PID = regex(r"(?i)(?:^|[^a-z])(?:sub|child[ _-]?)?proc(?:ess)?\W*\Z")  # a large number behind it
-_IS_TAGGED = regex(
-    r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{0,3}#[ #]{0,8}[\[(]\Z"
-)  # as a host, or a number of a process, has it in brackets
+# as a host, or a number of a process, has it in brackets
+_IS_TAGGED = regex(r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{0,3}#[ #]{0,8}[\[(]\Z")
 _IS_DEVICE = regex(r"(?i)(?:gpus?|cuda|dev(?:ices?)?|npus?|cards?)(?:[_ -]?(?:ids?|index|no))?[\"'\s:=#_({\[-]*\Z")
 _IS_LOCAL = regex(
     r"(?i)(?:local(?:[_ -]?(?:rank|id|index|process|worker))?|slot|place|本地(?:进程|序号|编号)?|局部(?:进程|序号|编号)?)[\"']?[\s:=#_-]*\Z"
 )
 _IS_NODE = regex(r"(?i)(?:node|host|machine|(?<!in[ _])group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
 _IS_WORKER = regex(r"(?i)(?<![a-z])worker(?:[_ -]?(?:id|index|rank))?[\"']?[\s:=#_-]*\Z")  # of a server of parameters
-_IS_ID = regex(
-    r"(?i)(?:global[_ ]?)?(?:id|index|proc(?:ess)?|worker)|(?:.*\W)?task[ :=#]{0,2}"
-)  # of a process, above a column that counts them
+# of a process, above a column that counts them
+_IS_ID = regex(r"(?i)(?:global[_ ]?)?(?:id|index|proc(?:ess)?|worker)|(?:.*\W)?task[ :=#]{0,2}")
 _IS_RANK = regex(
     r"(?i)全局(?:进程)?(?:编号|序号|号)\W*\Z|rank(?:[_ ]?(?:id|index|nr|no))?[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z"
 )
@@ -95,12 +93,7 @@ class Process(NamedTuple):
 
 
 def processes(
-    said: Mapping[str, Sequence[Said]],
-    places: Places,
-    worlds: frozenset[int],
-    called: Called,
-    *,
-    counts_tasks: bool,
+    said: Begun, places: Places, worlds: frozenset[int], called: Called, *, counts_tasks: bool
 ) -> list[list[Process]]:
     """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `called`: by scripts; `counts_tasks`: no script
     computes the ranks from what launchers count."""
@@ -128,9 +121,7 @@ def _agreeing(families: Sequence[list[Process]]) -> list[list[Process]]:
     return [own for own in families if own and not any(map(contradicts, own))]
 
 
-def _used(
-    families: Mapping[tuple[str, tuple[str, ...]], Sequence[Row]], said: Mapping[str, Sequence[Said]]
-) -> Counter[int]:
+def _used(families: Mapping[tuple[str, tuple[str, ...]], Sequence[Row]], said: Begun) -> Counter[int]:
     """How many families, other than this one, use a number; names of files and stacks, and what stands before lines, count as some."""
     used: Counter[int] = Counter()
     for rows in families.values():
@@ -165,7 +156,7 @@ class _Family:
         called: Called,
         *,
         counts_tasks: bool,
-        lines: Mapping[str, Sequence[Said]],
+        lines: Begun,
     ) -> None:
         self._lines = lines
         self._called, self._counts_tasks = called, counts_tasks
@@ -212,11 +203,8 @@ class _Family:
             def cell(column: int | None, at: int = at) -> int | None:
                 return None if column is None else self._columns[column][at]
 
-            if (
-                tasks is not None
-                or any(number is not None for number in (cell(ranks), cell(nodes)))
-                or (pids[at] is not None and (self._where_[at] or self._is_device(local)))
-            ):
+            is_placed = pids[at] is not None and (self._where_[at] or self._is_device(local))
+            if tasks is not None or cell(ranks) is not None or cell(nodes) is not None or is_placed:
                 yield Process(
                     self._where_[at], pids[at], None if self._is_device(local) else cell(local), cell(ranks) if tasks is None else tasks[at], cell(nodes), whole or cell(each), cell(count),
                     cell(world) if world is not None else (len(self._rows) if ranks is not None and not self._says(ranks) else None),
@@ -277,28 +265,24 @@ class _Family:
 
     def _local(self, free: Sequence[int], pids: Sequence[int | None]) -> int | None:
         """By a word, or as the only column that counts the processes of each place."""
-        called = [
-            at
-            for at in free
-            if (_IS_LOCAL.search(self._labels[at]) or self._is_device(at) or self._is_called_local(at))
-            and not self._is_constant(at)
-            and self._counts_places(at)
-        ]
-        if called:
-            return called[0] if len({self._columns[at] for at in called}) == 1 else None
-        by_form = [
-            at for at in free if self._counts_places(at) and not self._is_constant(at) and not self._excluded(at)
-        ]
-        by_form = [at for at in by_form if len(self._by_place(self._columns[at])) > 1 and None not in pids]
-        return by_form[0] if len({self._columns[at] for at in by_form}) == 1 else None
+        counting = [at for at in free if not self._is_constant(at) and self._counts_places(at)]
+        if called := [at for at in counting if self._is_device(at) or self._is_called_local(at)]:
+            return self._the_one(called)
+        by_form = [at for at in counting if not self._excluded(at) and None not in pids]
+        return self._the_one([at for at in by_form if len(self._by_place(self._columns[at])) > 1])
+
+    def _the_one(self, columns: Sequence[int]) -> int | None:
+        """The first of columns that are all alike; of those that differ none."""
+        return columns[0] if len({self._columns[at] for at in columns}) == 1 else None
 
     def _is_device(self, at: int | None) -> bool:
         return at is not None and _IS_DEVICE.search(self._labels[at]) is not None
 
     def _is_called_local(self, at: int) -> bool:
-        """Is it called as what a script counts the processes of a place by, `HLS_MODULE_ID` or its end?"""
+        """Is it called a place on a host, or as what a script counts the processes there by, `HLS_MODULE_ID` or its end?"""
         words = tuple(words_of(self._labels[at])) if self._called.places else ()
-        return len(words) > 1 and any(words == one[-len(words) :] for one in self._called.places)
+        is_of_script = len(words) > 1 and any(words == one[-len(words) :] for one in self._called.places)
+        return is_of_script or _IS_LOCAL.search(self._labels[at]) is not None
 
     def _counts_places(self, at: int) -> bool:
         found = self._by_place(self._columns[at])
@@ -314,11 +298,12 @@ class _Family:
         told = self._worlds | {number for number, times in usual.values() if times >= max(_FEWEST, size - 1)}
         is_called = any(self._is_called(at) and sorted(self._columns[at]) == [*range(size)] for at in said)
         is_theirs = local is not None or None not in pids or size in told or is_called or self._are_files()
+        are_processes = self._are_processes(pids, local)
         if len({self._columns[at] for at in said}) == 1 and (
-            (is_theirs and self._are_processes(pids, local)) or self._is_map(said[0], size in self._worlds)
+            (is_theirs and are_processes) or self._is_map(said[0], size in self._worlds)
         ):
             return said[0]
-        if said or not self._are_processes(pids, local):
+        if said or not are_processes:
             return None
         ids = [at for at in apart if _IS_ID.fullmatch(self._labels[at])]
         if not self._counts_tasks:
@@ -332,7 +317,7 @@ class _Family:
         whole = [at for at in whole if not (several and count_arrivals(self._rows, at))]
         # what stands before the words is whose they are; others, what it was given
         whole = [at for at in whole if self._is_at_head(at)] or whole
-        return whole[0] if len({self._columns[at] for at in whole}) == 1 else None
+        return self._the_one(whole)
 
     def _tasks(self, pids: Sequence[int | None]) -> list[int] | None:
         """The launcher's number before each row, where it began several processes on each host, as many on all: it counts no nodes."""
@@ -381,9 +366,8 @@ class _Family:
             return True
         if None not in pids and len({*zip(self._where_, pids, strict=True)}) == size:
             return True
-        if local is not None and None not in self._where_ and len(self._by_place(self._columns[local])) > 1:
-            return True
-        return None not in self._where_ and len(set(self._where_)) == size
+        places = {*self._where_}
+        return None not in places and (len(places) == size or (local is not None and len(places) > 1))
 
     def _node(self, free: Sequence[int], local: int | None) -> int | None:
         """One at each place, and all of them from 0 on, by a word, or where each has several processes by the count of all that stands beside it."""
@@ -392,15 +376,14 @@ class _Family:
         for at in free:
             by_place = self._by_place(self._columns[at])
             numbers = [own[0] for own in by_place.values() if len(set(own)) == 1]
-            is_whole = (
-                len(numbers) == len(by_place) > 1 and sorted(numbers) == [*range(len(numbers))] and None not in by_place
-            )
+            is_each = len(numbers) == len(by_place) > 1 and None not in by_place
+            is_whole = is_each and sorted(numbers) == [*range(len(numbers))]
             is_called = _IS_NODE.search(self._labels[at]) is not None or self._is_called_node(at)
             is_told = local is not None and len(numbers) in constant and len(self._rows) > len(numbers)
             is_told &= _IS_WORKER.search(self._labels[at]) is not None or not self._excluded(at)
             if is_whole and (is_called or is_told):
                 found.append(at)
-        return found[0] if len({self._columns[at] for at in found}) == 1 else None
+        return self._the_one(found)
 
     def _each_of_all(self, free: Sequence[int]) -> int | None:
         """How many rows each place has, where all have as many, and a column tells how many places there are."""
@@ -423,8 +406,7 @@ class _Family:
             return True
         if not (found := _IS_RANK.search(label) or self._is_numbered(at)):
             return False
-        before = label[: found.start()]
-        return OF_GROUP.search(before) is None
+        return OF_GROUP.search(label[: found.start()]) is None
 
     def _is_of_task(self, at: int) -> bool:
         """Is it called as a launcher calls its tasks, of which it began several at each of two places? One at each may be a node's own launcher."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.places.families import Process
 
 _FEWEST = 2
@@ -53,24 +53,14 @@ def consistent(written: Sequence[Written], told: Iterable[Process]) -> list[Writ
     return [] if contradicts else [*written]
 
 
-def written(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> Iterator[Written]:
+def written(said: Begun, paths: Sequence[str], world: int | None) -> Iterator[Written]:
     """Files whose names the launches of a bundle explain, of all tasks."""
-    patterns = {
-        pattern
-        for own in said.values()
-        for one in own
-        if "%" in one.raw
-        for option in _OPTION.finditer(one.raw[:1000])
-        for found in _PATTERN.finditer(option["options"])
-        if (pattern := _pattern(found["name"], _PARTS[option["who"].partition(".")[0]])) is not None
-    }
-    patterns |= {
-        _submitted(submitted["name"])
-        for own in said.values()
-        for one in own
-        if "$(" in one.raw and (submitted := _SUBMITTED.match(one.raw[:1000]))
-    }
-    for pattern in sorted(patterns):
+    lines = [one.raw[:1000] for own in said.values() for one in own]
+    options = (found for line in lines if "%" in line for found in _OPTION.finditer(line))
+    names = ((name, one["who"].partition(".")[0]) for one in options for name in _PATTERN.findall(one["options"]))
+    patterns = {_pattern(name, _PARTS[who]) for name, who in names}
+    patterns |= {_submitted(given[1]) for line in lines if "$(" in line and (given := _SUBMITTED.match(line))}
+    for pattern in sorted(patterns - {""}):
         finder = re.compile(pattern)
         found = [
             Written(path, int(told["task"]), int(told["pid"]) if told.get("pid") else None, told.get("host"))
@@ -91,8 +81,8 @@ def _submitted(name: str) -> str:
     return made
 
 
-def _pattern(name: str, letters: Mapping[str, str]) -> str | None:
-    """A template as a regular expression of the last part of a path; None where it does not tell the task once."""
+def _pattern(name: str, letters: Mapping[str, str]) -> str:
+    """A template as a regular expression of the last part of a path; empty where it does not tell the task once."""
     made, told = "", []
     for part in _PART.finditer(name.rpartition("/")[2]):
         what = letters.get(part["letter"] or "")
@@ -101,4 +91,4 @@ def _pattern(name: str, letters: Mapping[str, str]) -> str | None:
             made += rf"(?P<{what}>{'[0-9]{1,10}' if what != 'host' else '[A-Za-z0-9][A-Za-z0-9-]{0,100}'})"
         else:
             made += r"[\w-]{1,100}?" if part["letter"] else re.escape(part[0])
-    return made if "task" in told else None
+    return made if "task" in told else ""

@@ -13,10 +13,9 @@ from typing import Any
 
 from parsers.schema.names import Names
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.text.unanimous import unanimous
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
-from parsers.who.places.headed_hosts import hosts_before
-from parsers.who.places.job_table import Table
 
 GONE, THERE = "gone, by a list of processes", "there, by a list of processes"  # `how` of rows of `ranks`
 _CHARACTERS, _WORDS, _OTHERS = 120, 4, 2
@@ -31,27 +30,11 @@ _FILE = regex(r"\.[a-z]{2,5}\Z")  # it may be missing, which says nothing of the
 _MARKS = regex(r"[\s:;,|=()\[\]<>/@#*>-]+")
 
 
-def placed_or_gone(
-    said: Mapping[str, Sequence[Said]],
-    names: Names,
-    table: Table,
-    claims: Sequence[Mapping[str, Any]],
-    world: int | None,
-) -> list[dict[str, Any]]:
-    """Rows of `ranks` beside those that are known: where processes run by what stands before their lines, and who is gone."""
-    return [*hosts_before(said, table, claims), *gone_processes(said, names, table.where, world)]
-
-
-def gone_processes(
-    said: Mapping[str, Sequence[Said]], names: Names, places: Places | None, world: int | None
-) -> list[dict[str, Any]]:
+def gone_processes(said: Begun, names: Names, places: Places | None, world: int | None) -> list[dict[str, Any]]:
     """Rows of `ranks` for all processes of lists that tell of one that is gone."""
     if places is None:
         return []
-    pids: defaultdict[int, set[int]] = defaultdict(set)
-    for (_, pid), rank in names.processes.items():
-        pids[pid].add(rank)
-    alone = {pid: min(own) for pid, own in pids.items() if len(own) == 1}
+    alone = unanimous((pid, rank) for (_, pid), rank in names.processes.items())
     rows = []
     for path, own in said.items():
         if not any(_GONE.search(one.raw[:_CHARACTERS]) for one in own if len(one.raw) < _CHARACTERS):

@@ -18,9 +18,9 @@ from itertools import islice
 from typing import Any
 
 from parsers.forms.headed import prompted
-from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.schema.parser import Source
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import WINDOW, Said
+from parsers.who.lines.beginnings import WINDOW, Begun, Said, first_bytes
 from parsers.who.places.contexts import Places, host_called
 from parsers.who.places.job_table import Table
 
@@ -29,12 +29,9 @@ _BEHIND_STAMP = regex(r"\A(?:[\W\dTZ]{0,40}(?<=[\s\]]))?")
 _WORD = regex(r"[\w.-]+")
 
 
-def host_sections(
-    sources: Sequence[Source], said: Mapping[str, Sequence[Said]], table: Table
-) -> dict[str, Sequence[tuple[int, str]]]:
+def host_sections(sources: Sequence[Source], said: Begun, table: Table) -> dict[str, Sequence[tuple[int, str]]]:
     """Path → (line, host from there on), of files of which a heading stands among the lines that are known; a large file is of one piece."""
-    places = table.where
-    if places is None:
+    if (places := table.where) is None:
         return {}
     found: dict[str, Sequence[tuple[int, str]]] = {}
     for source in sources:
@@ -45,11 +42,7 @@ def host_sections(
 
 
 def _parts(source: Source, places: Places, table: Table) -> list[tuple[int, str]]:
-    try:
-        with source.open() as stream:
-            lines = stream.read(WINDOW).decode("utf-8", "replace").splitlines()
-    except STREAM_ERRORS:
-        return []
+    lines = first_bytes(source, WINDOW).decode("utf-8", "replace").splitlines()
     told = [(number, line, places.heading(line)) for number, line in enumerate(lines, 1) if len(line) < _CHARACTERS]
     shapes = {_shape(line) for _, line, place in told if place is not None}
     parts = []
@@ -66,16 +59,14 @@ def _shape(line: str) -> str:
     return _WORD.sub("@", line.strip())
 
 
-def hosts_before(
-    said: Mapping[str, Sequence[Said]], table: Table, claims: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def hosts_before(said: Begun, table: Table, claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of `ranks` for those of whom nobody else tells a host."""
-    places = table.where
+    if (places := table.where) is None:
+        return []
     placed = {one.get("rank") for one in claims if one.get("host") is not None}
     told: defaultdict[int, dict[str, Said]] = defaultdict(dict)
-    for one in (one for own in said.values() for one in own if places is not None and one.introduces is not None):
-        who = one.introduces
-        if places is None or who is None or one.line.host is not None or who.rank in placed:
+    for one in (one for own in said.values() for one in own):
+        if (who := one.introduces) is None or one.line.host is not None or who.rank in placed:
             continue
         words = [*islice(_BEHIND_STAMP.sub("", one.line.text[:_CHARACTERS]).split(), _WORDS)]
         for place in {places.of(name) for word in words for name in places.named(word.replace("/", " "))}:

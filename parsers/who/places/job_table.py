@@ -36,9 +36,8 @@ class Table(msgspec.Struct, frozen=True):
     is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
     introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
     scripts: Mapping[str, Script] = msgspec.field(default_factory=dict)  # called with a number
-    counter: tuple[int, int | None, bool] | None = (
-        None  # what a script adds to a number, the modulus, whether a launcher counts it
-    )
+    # what a script adds to a number, the modulus, whether a launcher counts it
+    counter: tuple[int, int | None, bool] | None = None
     each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
     computed: Sequence[Told] = ()  # names that a script makes ranks of
     buses: Mapping[tuple[str, str], int] = msgspec.field(default_factory=dict)  # (place, address of its device) → rank
@@ -67,11 +66,9 @@ class Table(msgspec.Struct, frozen=True):
         for row in self.rows:
             if row.local is not None and row.place is not None:
                 for name in self.called(row.place):
-                    yield Told(name, "place", row.file, row.line, rank=row.rank, local_rank=row.local, world=self.world)
-                    if row.place in numbered:
-                        yield Told(
-                            name, "place", row.file, row.line, rank=row.rank, device=row.device, world=self.world
-                        )
+                    told = Told(name, "place", row.file, row.line, rank=row.rank, world=self.world)
+                    yield replace(told, local_rank=row.local)
+                    yield from [replace(told, device=row.device)] if row.place in numbered else ()
         yield from self.computed
 
     def called(self, place: str) -> Sequence[str]:
@@ -102,9 +99,8 @@ class Table(msgspec.Struct, frozen=True):
 
     def of_pids(self, pids: Set[int | None]) -> Iterator[tuple[int, int]]:
         """What hosts count of these, with the ranks: two hosts may give one number to different processes."""
-        return (
-            (row.pid, row.rank) for row in self.rows if row.pid in pids and row.pid is not None and row.rank is not None
-        )
+        rows = ((row.pid, row.rank) for row in self.rows if row.pid in pids)
+        return ((pid, rank) for pid, rank in rows if pid is not None and rank is not None)
 
     def named(self, names: Names, told: Iterable[Told]) -> Names:
         """Names with what the table tells of processes."""
@@ -144,9 +140,8 @@ class Table(msgspec.Struct, frozen=True):
     def _has_address(self, place: str) -> bool:
         """Is one of its names an address, and all others go on from the first: one host's, and not two that a document takes for one?"""
         names = [name for name in self.called(place) if not ADDRESS.fullmatch(name)]
-        return len(self.called(place)) > len(names) > 0 and all(
-            one.startswith(names[0].partition(".")[0]) for one in names
-        )
+        is_one = all(one.startswith(names[0].partition(".")[0]) for one in names)
+        return is_one and len(self.called(place)) > len(names) > 0
 
     def here(self, path: str) -> dict[int, int]:
         """Local rank → rank, of the place that a file is from; of two, none."""

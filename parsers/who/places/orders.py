@@ -10,13 +10,13 @@ beside it; which list is that of the ranks, is for processes.py to say.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise, takewhile
 from typing import NamedTuple
 
 from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 
 _LINES = 400
@@ -30,7 +30,7 @@ _ITEM = regex(
 _SHORT = regex(r"[A-Za-z0-9_]\[\d[\d,-]*\]")  # names that differ in a number
 _SHOWS = regex(r"[$#%>]\s{1,4}(?:cat|more|type) (?:[^\s|;]*/)?(?P<file>[\w.-]+)\s*\Z")
 _BETWEEN = regex(r"[\s,;\"'|]{1,8}")
-BLOCK = regex(r"[\"'](?P<name>[A-Za-z0-9][\w.-]{0,252})[\"']: ?\[(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
+_BLOCK = regex(r"[\"'](?P<name>[A-Za-z0-9][\w.-]{0,252})[\"']: ?\[(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _PORTS = 1024
 _PROCESS = regex(r"(?<![\w.:/-])(?P<name>[A-Za-z0-9][\w.-]{0,252})[:/@](?P<pid>\d{2,10})(?![\w.:/-])")
 _BY_RANK = regex(r"(?i)\b(?:in|by)(?: order of)?(?: the)? (?:tasks?|ranks?)\b|\b(?:task|rank)[ -]order|\bhostpids\b")
@@ -57,7 +57,7 @@ class Block(NamedTuple):
     ranks: tuple[int, ...]
 
 
-def orders(said: Mapping[str, Sequence[Said]], places: Places) -> list[Order]:
+def orders(said: Begun, places: Places) -> list[Order]:
     """All lists, in the order of the files."""
     found: list[Order] = []
     for path, own in said.items():
@@ -68,11 +68,10 @@ def orders(said: Mapping[str, Sequence[Said]], places: Places) -> list[Order]:
         for one in own[:_LINES]:
             text = one.raw[:_CHARACTERS]
             if ("," in text or " in " in text or "(" in text or "[" in text) and _may_list(text, places):
-                found += (
-                    Order(path, one.number, *counted, False, {number for _, number in items} == {-1})
-                    for items in _lists(text, places)
-                    if (counted := _counted(items))
-                )
+                for items in _lists(text, places):
+                    if (counted := _counted(items)) is not None:
+                        are_ports = {number for _, number in items} == {-1}
+                        found.append(Order(path, one.number, *counted, False, are_ports))
     return list(dict.fromkeys(found))
 
 
@@ -81,18 +80,21 @@ def _may_list(text: str, places: Places) -> bool:
     return _SHORT.search(text) is not None or sum(map(places.is_place, _NAME.findall(text))) >= _FEWEST
 
 
-def blocks(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Block]:
+def blocks(said: Begun, places: Places) -> Iterator[Block]:
     """What mappings of places to lists of ranks tell, where these are just 0 … N-1."""
     for path, own in said.items():
         for one in own[:_LINES]:
-            pairs = [
-                (found["name"], tuple(map(int, found["ranks"].split(","))))
-                for found in BLOCK.finditer(one.raw[:_CHARACTERS])
-                if places.is_place(found["name"])
-            ]
+            pairs = [*mapped(one.raw[:_CHARACTERS], places)]
             ranks = [rank for _, own_ranks in pairs for rank in own_ranks]
             if len(pairs) >= _FEWEST and sorted(ranks) == [*range(len(ranks))]:
-                yield from (Block(path, one.number, places.of(name), own_ranks) for name, own_ranks in pairs)
+                yield from (Block(path, one.number, place, own_ranks) for place, own_ranks in pairs)
+
+
+def mapped(text: str, places: Places) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The places of a mapping, each with its list of numbers."""
+    for found in _BLOCK.finditer(text):
+        if places.is_place(found["name"]):
+            yield places.of(found["name"]), tuple(map(int, found["ranks"].split(",")))
 
 
 class Counted(NamedTuple):
@@ -106,17 +108,17 @@ class Counted(NamedTuple):
     world: int
 
 
-def in_order_of_ranks(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Counted]:
+def in_order_of_ranks(said: Begun, places: Places) -> Iterator[Counted]:
     """What lists of places with process numbers tell (`n3:4411,n1:902,n3:4409`), where a line beside them says that they are in the order of ranks."""
     for path, own in said.items():
         for at, one in enumerate(own[:_LINES]):
             found = [*_PROCESS.finditer(one.raw[:_CHARACTERS])]
             pairs = [(places.of(item["name"]), int(item["pid"])) for item in found if places.is_place(item["name"])]
-            if len({*pairs}) < max(_FEWEST, len(found)) or not all(
-                _BETWEEN.fullmatch(one.raw, last.end(), item.start()) for last, item in pairwise(found)
-            ):
-                continue
-            if any(_BY_RANK.search(line.raw[:_CHARACTERS]) for line in own[max(0, at - _BESIDE) : at + _BESIDE]):
+            gaps = ((last.end(), item.start()) for last, item in pairwise(found))
+            is_each = len({*pairs}) >= max(_FEWEST, len(found))
+            is_list = is_each and all(_BETWEEN.fullmatch(one.raw, *gap) for gap in gaps)
+            beside = (line.raw[:_CHARACTERS] for line in own[max(0, at - _BESIDE) : at + _BESIDE])
+            if is_list and any(map(_BY_RANK.search, beside)):
                 yield from (Counted(path, one.number, *pair, rank, len(pairs)) for rank, pair in enumerate(pairs))
 
 

@@ -15,13 +15,13 @@ Fooled by: a table that pairs each host with another one, in a column called as 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import combinations, groupby, islice
 
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.alike_paths import ADDRESS
 from parsers.who.places.contexts import OF_OTHERS, PLACE_COLUMN, Places
 
@@ -55,7 +55,7 @@ _CELLS = regex(r" {2,}|\t ?|[,;][ \t]*|\s*[|│┃]\s*")
 _WORD = regex(r"(?=[^\s]{0,63}[^\W\d_])[\w.@-]{2,64}")
 
 
-def join_addresses(said: Mapping[str, Sequence[Said]], documents: Iterable[Sequence[Leaf]], places: Places) -> None:
+def join_addresses(said: Begun, documents: Iterable[Sequence[Leaf]], places: Places) -> None:
     """Joins hosts with their own addresses, and with what else tables call them."""
     documents = [*documents]
     for one, other in [*_addresses(said, documents, places), *_called(said, places)]:
@@ -65,14 +65,11 @@ def join_addresses(said: Mapping[str, Sequence[Said]], documents: Iterable[Seque
             places.join_known(pairs)
 
 
-def _addresses(
-    said: Mapping[str, Sequence[Said]], documents: Iterable[Sequence[Leaf]], places: Places
-) -> Iterator[tuple[str, str]]:
+def _addresses(said: Begun, documents: Iterable[Sequence[Leaf]], places: Places) -> Iterator[tuple[str, str]]:
     """Places with their own addresses."""
     alone: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
-    forms: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(
-        lambda: defaultdict(set)
-    )  # form → place → addresses
+    # form → place → addresses
+    forms: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path, own in said.items():
         lines = own[:_LINES]
         last = max((at for at, one in enumerate(lines) if _may_be_own(one)), default=-1)
@@ -171,7 +168,7 @@ def _is_own(lines: Set[tuple[str, ...]]) -> bool:
 # --- tables
 
 
-def _called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[tuple[str, str]]:
+def _called(said: Begun, places: Places) -> Iterator[tuple[str, str]]:
     """Places with the words that tables with a row for each call them, where another file uses these."""
     for path, own in said.items():
         for begin, rows in _tables(own):
@@ -216,7 +213,7 @@ def _is_of_others(name: str) -> bool:
     return vocabulary.points_elsewhere(name) or OF_OTHERS.search(name) is not None
 
 
-def _used(said: Mapping[str, Sequence[Said]], path: str, words: Set[str]) -> Iterator[str]:
+def _used(said: Begun, path: str, words: Set[str]) -> Iterator[str]:
     """Those of the words that stand in lines of other files."""
     held = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})(?![\w-])")
     for other, own in said.items():

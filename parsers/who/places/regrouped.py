@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.families import Process
 
 _FEWEST = 2
@@ -30,23 +30,22 @@ _SEVERAL = regex(r"(?i)(?:group|node)[ _-]?world[ _]size[\"']?\s{0,2}[=:]\s{0,2}
 _STATIC = regex(r"(?i)\brdzv[-_]backend[\"']?\s{0,10}[=: ]\s{0,2}[\"']?static\b")
 
 
-def standing(told: Iterable[Told], said: Mapping[str, Sequence[Said]]) -> list[Told]:
+def standing(told: Iterable[Told], said: Begun) -> list[Told]:
     """What was told of names, and the lines of files → what still holds: all of it where the group was formed once."""
     told = list(told)
     last, newest = _formed(said)
-    if not last or not _are_several(
-        {one.name for one in told if one.local_rank is not None or one.node_rank is not None}, said
-    ):
+    placed = {one.name for one in told if one.local_rank is not None or one.node_rank is not None}
+    if not last or not _are_several(placed, said):
         return told
     return [one for one in told if (newest and one.attempt == newest) or _is_later(one.file, one.line, last)]
 
 
-def is_anew(said: Mapping[str, Sequence[Said]]) -> bool:
+def is_anew(said: Begun) -> bool:
     """Was the group formed again while the job ran?"""
     return bool(_formed(said)[0])
 
 
-def standing_rows(rows: Sequence[Process], said: Mapping[str, Sequence[Said]]) -> list[Process]:
+def standing_rows(rows: Sequence[Process], said: Begun) -> list[Process]:
     """The same of rows that tell of places, and of no process by its pid."""
     last, _ = _formed(said)
     if not last or not _are_several({one.place for one in rows if one.place is not None}, said):
@@ -58,11 +57,11 @@ def _is_later(file: str, line: int | None, last: Mapping[str, int]) -> bool:
     return (line or 0) > last.get(file, line or 0)
 
 
-def _are_several(hosts: Set[str], said: Mapping[str, Sequence[Said]]) -> bool:
+def _are_several(hosts: Set[str], said: Begun) -> bool:
     return len(hosts) >= _FEWEST or any(_SEVERAL.search(one.raw) for own in said.values() for one in own)
 
 
-def _formed(said: Mapping[str, Sequence[Said]]) -> tuple[dict[str, int], int]:
+def _formed(said: Begun) -> tuple[dict[str, int], int]:
     """File → the line that last tells that the group was formed again, and how often that was; nothing where it keeps its ranks."""
     last: dict[str, int] = {}
     newest = 0

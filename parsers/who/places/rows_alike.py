@@ -6,7 +6,7 @@ speaker's name: what is behind it is a row as well. Lines of words alone above n
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from parsers.forms.framings import rows_of_steps
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 
 LINES = 160  # of each file, the first
@@ -27,9 +27,8 @@ _TOKEN = regex(
     r"|(?P<figure>0x[0-9a-fA-F]+|\d+\.\d+\w*|\d+[A-Za-z_%][\w.]*|\d{10,})"
     r"|(?P<number>\d+)"
 )
-_UNIT = regex(
-    r" ?(?:[mun]?s|msec|secs?|(?:milli|micro)?seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent)\b|%"
-)  # of a figure
+# of a figure
+_UNIT = regex(r" ?(?:[mun]?s|msec|secs?|(?:milli|micro)?seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent)\b|%")
 _NUMBERED = regex(r"([A-Za-z_][A-Za-z_.-]*?)[_.-]?(\d{1,7})")
 _SPACES, _DIGITS = regex(r"\s+"), regex(r"\d+")
 _COLUMN = regex(r"[^\W\d][^\s|│┃]*")  # a word of a line of names above columns
@@ -56,7 +55,7 @@ class Row(NamedTuple):
     speaker: str | None = None  # the name before it, which comes again after others
 
 
-def speakers(said: Mapping[str, Sequence[Said]], *, are_numbered: bool) -> set[tuple[str, str, str]]:
+def speakers(said: Begun, *, are_numbered: bool) -> set[tuple[str, str, str]]:
     """(file, form, name) of what stands at the heads of lines and comes again after others, with a number in it or without."""
     again: set[tuple[str, str, str]] = set()
     for path, own in said.items():
@@ -71,7 +70,7 @@ def speakers(said: Mapping[str, Sequence[Said]], *, are_numbered: bool) -> set[t
     return again
 
 
-def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tuple[str, tuple[str, ...]], list[Row]]:
+def families_of(said: Begun, places: Places) -> dict[tuple[str, tuple[str, ...]], list[Row]]:
     """(template, what stands before each number) → its rows, of all files."""
     again = speakers(said, are_numbered=False)
     found: defaultdict[tuple[str, tuple[str, ...]], list[Row]] = defaultdict(list)
@@ -86,17 +85,16 @@ def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tupl
             if at in of_steps:
                 continue
             text = _bare(one.line.text[:CHARACTERS], before)
-            is_table = one.number == last + 1 and (
-                len(_CELLS.findall(text)) >= _FEWEST or not any(map(str.isdigit, text))
-            )
+            has_cells, has_digits = len(_CELLS.findall(text)) >= _FEWEST, any(map(str.isdigit, text))
+            is_table = one.number == last + 1 and (has_cells or not has_digits)
             above, last = above if is_table else (), one.number
             named = places.heading(text)
-            if named is None and at < len(own) and _indent(one.raw) < _indent(own[at].raw):
+            if named is None and at < len(own) and indent(one.raw) < indent(own[at].raw):
                 named = places.above(text)
             if named is not None:
                 heading = named
-            elif not any(map(str.isdigit, text)):
-                above = (text, *above[: _HEADINGS - 1]) if len(_CELLS.findall(text)) >= _FEWEST else above
+            elif not has_digits:
+                above = (text, *above[: _HEADINGS - 1]) if has_cells else above
             else:
                 template, labels, numbers, names, ends = _apart(_without_states(text, above, places), places)
                 if numbers:
@@ -114,14 +112,13 @@ def _shared(two: Sequence[str], before: str) -> str:
     """What stands before a line and the next alike, with a number in it, up to a colon or a bar; what stood before the lines above goes on."""
     if before and two[0].startswith(before):
         return before
-    begins = _PREFIX.match(two[0])
-    is_shared = begins is not None and len(two) > 1 and two[1].startswith(begins[0])
-    return begins[0] if begins is not None and is_shared and any(map(str.isdigit, begins[0])) else ""
+    begins = found[0] if (found := _PREFIX.match(two[0])) is not None else ""
+    return begins if two[-1].startswith(begins) and len(two) > 1 and any(map(str.isdigit, begins)) else ""
 
 
 def _bare(text: str, before: str) -> str:
     """A line with blanks for what stands before it and the lines beside it: columns stay where they are."""
-    return " " * len(before) + text[len(before) :] if before else text
+    return " " * len(before) + text[len(before) :]
 
 
 def _without_states(text: str, above: Sequence[str], places: Places) -> str:
@@ -135,7 +132,8 @@ def _without_states(text: str, above: Sequence[str], places: Places) -> str:
     return text
 
 
-def _indent(text: str) -> int:
+def indent(text: str) -> int:
+    """How far a line stands in."""
     return len(text) - len(text.lstrip())
 
 
@@ -153,9 +151,8 @@ def _apart(text: str, places: Places) -> tuple[str, tuple[str, ...], tuple[int, 
         if kind == "number" and len(word) < 10 and not _UNIT.match(text, found.end()):
             mark = "#"
             numbers.append(int(word))
-            before = (
-                "".join(parts[-_WORDS:]) + text[at : found.start()]
-            )  # with what differs from place to place as marks
+            # with what differs from place to place as marks
+            before = "".join(parts[-_WORDS:]) + text[at : found.start()]
             labels.append(_SPACES.sub(" ", _DIGITS.sub("#", before))[-24:])
         elif kind in ("name", "address") and places.is_place(word) and text[found.end() : found.end() + 1] != "=":
             mark = "@"
@@ -196,7 +193,7 @@ def _above(line: str, start: int, end: int) -> str | None:
     return name if distance < _BESIDE else None
 
 
-def leave_out(rows: Sequence[Row], column: int, said: Mapping[str, Sequence[Said]]) -> bool:
+def leave_out(rows: Sequence[Row], column: int, said: Begun) -> bool:
     """Do other lines of their files begin as they do, up to the number in a column, with numbers there that no row has? Then the rows are some of many."""
     own = {row.numbers[column] for row in rows}
     texts = [row.said.line.text[: row.ends[column]] for row in rows]

@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.places.contexts import Places
 from parsers.who.places.devices import Devices
 from parsers.who.places.families import PID as LEAST
@@ -39,19 +40,11 @@ def _of_numbered_paths(told: Sequence[Told], places: Places) -> Iterator[Process
     is_each = len(numbers) > 1 and all(len(own) == 1 for own in numbers.values())
     locals_ = unanimous((one.file, one.local_rank) for one in told if one.local_rank is not None)
     for one in alone if is_each else ():
-        yield Process(
-            places.of_file(one.file),
-            int(one.name),
-            locals_.get(one.file),
-            one.rank,
-            file=one.file,
-            line=one.line,
-            how=HOW,
-            is_word=True,
-        )
+        where, local = places.of_file(one.file), locals_.get(one.file)
+        yield Process(where, int(one.name), local, one.rank, file=one.file, line=one.line, how=HOW, is_word=True)
 
 
-def given(said: Mapping[str, Sequence[Said]], places: Places, devices: Devices) -> Iterator[Process]:
+def given(said: Begun, places: Places, devices: Devices) -> Iterator[Process]:
     """Which device of its node a process uses that sees only those that its job was given."""
     for one in given_devices(said, places):
         if one.local is not None and devices.what == "local_rank" and (user := devices.user(one.local)) is not None:
@@ -62,17 +55,16 @@ def documented_places(told: Sequence[Told], places: Places) -> Iterator[Process]
     """What documents and lines tell of nodes, and of places on them."""
     yield from _of_numbered_paths(told, places)
     for one in told:
+        process = partial(Process, file=one.file, line=one.line, how=HOW)
         if one.kind == PROCESS:
             host, _, pid = one.name.rpartition(":")
-            yield Process(
-                places.called(host), int(pid), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True
-            )
+            yield process(places.called(host), int(pid), None, one.rank, is_word=True)
             continue
         if one.kind == "pid" and one.name.isdecimal() and (place := places.of_file(one.file)) is not None:
-            yield Process(place, int(one.name), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True)
+            yield process(place, int(one.name), None, one.rank, is_word=True)
         if not places.is_place(one.name):
             continue
-        at = Process(places.of(one.name), file=one.file, line=one.line, how=HOW)
+        at = process(places.of(one.name))
         if one.node_rank is not None:
             yield at._replace(node=one.node_rank, each=one.processes or None, nodes=one.nodes)
         elif one.rank is not None and one.device is not None:

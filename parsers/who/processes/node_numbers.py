@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from parsers.schema.calls import Script, call_of
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said
+from parsers.text.unanimous import sole, unanimous
+from parsers.who.lines.beginnings import Begun
 from parsers.who.places.contexts import OTHERS, Places
 from parsers.who.places.families import Process
+from parsers.who.places.rows_alike import indent
 from parsers.who.scripts.formulas import Formula, Given, is_of_node
 from parsers.who.told.computed_names import computed_names
 from parsers.who.told.tables import table_rows
@@ -34,29 +35,24 @@ _OF_OTHER = regex(
 )
 
 
-def _depth(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
 class NodeNumbers:
     """`found`: what rows, documents and blocks of variables tell."""
 
     def __init__(
         self,
-        said: Mapping[str, Sequence[Said]],
+        said: Begun,
         places: Places,
         paths: Sequence[str],
         found: Sequence[Process],
         formulas: Sequence[Formula],
         given: Sequence[Given],
-        documents: Sequence[Document] = (),
+        documents: Sequence[Document],
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._formulas, self._given, self._documents = formulas, given, documents
         of_nodes = [one for one in formulas if one.what == "rank" and one.node is not None]
         self._used = {one.node for one in of_nodes}
-        firsts = {one.first for one in of_nodes}
-        self._first = firsts.pop() if len(firsts) == 1 else 0  # of several ways none is known
+        self._first = sole(one.first for one in of_nodes) or 0  # of several ways none is known
         self._scripts = unanimous(
             (one.file.rpartition("/")[2], Script(one.node_argument, 0, None)) for one in of_nodes if one.node_argument
         )
@@ -74,9 +70,8 @@ class NodeNumbers:
         """What is before the number in names of pods → place → its number."""
         stems: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for place, names in self._places.aliases().items():
-            for name in names:
-                if (found := _ORDINAL.fullmatch(name)) is not None:
-                    stems[found["stem"]][place] = int(found["number"])
+            for found in filter(None, map(_ORDINAL.fullmatch, names)):
+                stems[found["stem"]][place] = int(found["number"])
         return stems
 
     def _told(self) -> Iterator[tuple[str, int]]:
@@ -84,7 +79,7 @@ class NodeNumbers:
         given = [one for one in self._given if one.name in self._used]
         yield from self._own((self._where(one.file, one.line), one.file, one.number) for one in given)
         yield from self._of_tables()
-        yield from self._of_documents()
+        yield from self._own(self._of_documents())
         for path, own in self._said.items() if self._scripts else ():
             for said in own:
                 called = call_of(said.raw, self._scripts)
@@ -112,11 +107,11 @@ class NodeNumbers:
         at = next((at for at, one in enumerate(own) if one.number == line), None)
         if at is None:
             return self._places.of_file(path)
-        depth = _depth(own[at].raw) + 1
+        depth = indent(own[at].raw) + 1
         for one in own[at::-1]:
-            if _depth(one.raw) >= depth or not one.raw.strip():
+            if indent(one.raw) >= depth or not one.raw.strip():
                 continue
-            depth = _depth(one.raw)
+            depth = indent(one.raw)
             named = [name for name in _NAMES.findall(_OF_OTHER.sub(" ", one.raw)) if self._places.is_place(name)]
             if named:
                 return self._places.of(named[0])
@@ -133,11 +128,8 @@ class NodeNumbers:
                 if len(numbers) == 1 and named:
                     yield self._places.of(named[0]), int(numbers[0]) - self._first
 
-    def _of_documents(self) -> Iterator[tuple[str, int]]:
+    def _of_documents(self) -> Iterator[tuple[str | None, str, int]]:
         """What documents tell by the name that a formula uses: of the place that they call so, or tell beside it, or are from."""
-        yield from self._own(self._in_documents())
-
-    def _in_documents(self) -> Iterator[tuple[str | None, str, int]]:
         for one in self._documents if self._used else ():
             beside: defaultdict[tuple[str | int, ...], list[str]] = defaultdict(list)
             for leaf in one.leaves:
@@ -178,11 +170,9 @@ class NodeNumbers:
             for one in self._given
             if one.name in self._used or (one.file in scripts and is_of_node(one.name))
         }
-        found = [
-            (len(own), made) for stem, own in stems.items() if (made := self._of_stem(stem, stems, counted[0], fixed))
-        ]
-        most = max((many for many, _ in found), default=0)
-        largest = [made for many, made in found if many == most]
+        found = [(len(own), self._of_stem(stem, stems, counted[0], fixed)) for stem, own in stems.items()]
+        most = max((many for many, made in found if made), default=0)
+        largest = [made for many, made in found if made and many == most]
         return largest[0] if largest and all(made == largest[0] for made in largest) else {}
 
     @staticmethod

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 from parsers.who.scripts.formulas import Formula
 
@@ -20,11 +20,7 @@ _DAEMON = regex(r" (?:[a-z][\w./@-]{1,40}\[\d+\]|kernel): ")
 
 
 def of_places(
-    said: Mapping[str, Sequence[Said]],
-    places: Places,
-    paths: Sequence[str],
-    starts: Mapping[str, range],
-    formulas: Sequence[Formula],
+    said: Begun, places: Places, paths: Sequence[str], starts: Mapping[str, range], formulas: Sequence[Formula]
 ) -> dict[str, int]:
     """Files of one shape of name, as many at a place as it has processes, by what is left of their numbers: 0 … p-1, or 1 … p where the formula that
     counts from the first rank of a place takes 1 away; of others some may be lost."""
@@ -47,9 +43,8 @@ def of_places(
     for own in shapes.values():
         by_name = {where[path]: path for path, _ in own}
         if is_one_each and by_name.keys() == starts.keys() and len(own) == len(starts):
-            found |= {
-                path: starts[place].start for place, path in by_name.items() if _is_of_process(said.get(path, ()))
-            }
+            logs = ((place, path) for place, path in by_name.items() if _is_of_process(said.get(path, ())))
+            found |= {path: starts[place].start for place, path in logs}
             continue
         numbers = [[int(number) for number in _NUMBER.findall(bare)] for _, bare in own]
         for column in zip(*numbers, strict=True):
@@ -58,9 +53,8 @@ def of_places(
                 by_place[where[path]][number - first] = path
             is_each = sum(map(len, by_place.values())) == len(own)
             if is_each and _count_places(by_place, starts):
-                found |= {
-                    path: starts[place][number] for place, files in by_place.items() for number, path in files.items()
-                }
+                for place, files in by_place.items():
+                    found |= {path: starts[place][number] for number, path in files.items()}
                 break
     return found
 

@@ -14,6 +14,7 @@ Fooled by: a list of places in another order than their ranks whose counts add u
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 from msgspec.structs import replace
@@ -21,18 +22,18 @@ from msgspec.structs import replace
 from parsers.schema.calls import Script
 from parsers.schema.names import DATED, Told, stands_beside
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.labels.seat_labels import words_of_scripts
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.introductions import PID, Introduction
 from parsers.who.linked.numbered import node_numbers
 from parsers.who.places.contexts import OF_RECORD, Places, host_called
 from parsers.who.places.devices import Devices, shown_devices, used_devices, with_users
 from parsers.who.places.families import Process, processes
 from parsers.who.places.file_templates import consistent, written
+from parsers.who.places.host_names import launched_hosts
 from parsers.who.places.job_table import HOW, Table
-from parsers.who.places.launched_hosts import launched_hosts
 from parsers.who.places.orders import blocks, in_order_of_ranks
 from parsers.who.places.own_addresses import join_addresses
 from parsers.who.places.regrouped import standing_rows
@@ -63,12 +64,12 @@ _SIZE = regex(
 
 
 def process_table(
-    said: Mapping[str, Sequence[Said]],
+    said: Begun,
     paths: Sequence[str],
     world: int | None,
-    stated: Iterable[Statement] = (),
-    told: Sequence[Told] = (),
-    documents: Sequence[Document] = (),
+    stated: Iterable[Statement],
+    told: Sequence[Told],
+    documents: Sequence[Document],
 ) -> Table:
     """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state, documents → the
     processes."""
@@ -88,7 +89,7 @@ def process_table(
     devices = used_devices(said, {one.local for one in made if one.local is not None})
     is_of_tasks = any(one.node is not None and of_process(one.node) == "rank" for one in made)
     plain = [one for one in made if one.counter and of_process(one.counter) == "rank"]
-    is_counted = bool(plain) and all(not one.offset and one.modulus is None for one in plain)
+    is_counted = bool(plain) and all(one.is_plain for one in plain)
     sizes = launched | ({world} if world else frozenset())
     families = processes(said, places, sizes, called(made), counts_tasks=not scripts.is_computed)
     if sizes_told and any(one.node is not None for one in made):  # what counts fewer than all are, counts nodes
@@ -107,7 +108,7 @@ def process_table(
     if nodes:  # what else counts nodes, counts them before a script does
         found = [one._replace(node=None) for one in found]
         found += of_nodes(numbers, places)
-    only = next(iter(sizes_told)) if len(sizes_told) == 1 else None
+    only = sole(sizes_told)
     table = _Resolved(
         said,
         places,
@@ -129,7 +130,7 @@ def process_table(
 
 
 def _not_told_otherwise(
-    families: Iterable[Sequence[Process]], said: Mapping[str, Sequence[Said]], told: Iterable[Told]
+    families: Iterable[Sequence[Process]], said: Begun, told: Iterable[Told]
 ) -> Iterator[Sequence[Process]]:
     """Without families whose numbers only count like ranks (`trainer-3`) where documents give their names other ranks."""
     alone = (one for one in told if one.local_rank is one.device is None and not one.name.isdecimal())
@@ -141,7 +142,7 @@ def _not_told_otherwise(
             yield own
 
 
-def worlds_told(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
+def worlds_told(said: Begun) -> frozenset[int]:
     """The sizes of the world that lines tell by that name."""
     named = (_SIZE.search(one.line.text) for lines in said.values() for one in lines)
     return frozenset(int(found[1]) for found in named if found is not None)
@@ -163,12 +164,8 @@ def _introductions(family: Sequence[Process]) -> Iterator[tuple[Process, Introdu
     size = len(family)
     if sorted(one.rank if one.rank is not None else -1 for one in family) == [*range(size)]:
         for one in family:
-            yield (
-                one,
-                Introduction(
-                    one.rank or 0, size, None if one.is_port else one.pid, host_called(one.place, one.file, {})
-                ),
-            )
+            host, pid = host_called(one.place, one.file, {}), None if one.is_port else one.pid
+            yield one, Introduction(one.rank or 0, size, pid, host)
 
 
 def _without_opposed(found: Sequence[Process]) -> list[Process]:
@@ -211,7 +208,7 @@ def _of_pids(stated: Sequence[Statement]) -> Iterator[Statement]:
 class _Resolved:
     def __init__(
         self,
-        said: Mapping[str, Sequence[Said]],
+        said: Begun,
         places: Places,
         paths: Sequence[str],
         found: list[Process],
@@ -243,15 +240,14 @@ class _Resolved:
         self._given = {one.place for one in self._found if one.how == GIVEN}  # its processes see these devices alone
         worlds = {one.world for one in self._found if one.world is not None and one.rank is not None}
         sizes = worlds or launched
-        self.world = world if world is not None else next(iter(sizes)) if len(sizes) == 1 else None
+        self.world = world if world is not None else sole(sizes)
         if not sizes and self.world is None and is_counted:  # each task is a process, and each has its files
             self.world = len({one.task for one in self._written}) or None
         self._found = [*self._found, *([] if is_launcher else in_order(self._found, self.world))]
         self._locals = self._unanimous("local")
         self._ranks = self._unanimous("rank")
-        self._begin = Starts(
-            said, places, paths, self._found, self.world, self._ranks, self._locals, scripts, documents
-        )
+        known = (self._found, self.world, self._ranks, self._locals)
+        self._begin = Starts(said, places, paths, *known, scripts, documents)
 
     def table(self) -> Table:
         starts = self._begin.starts()
@@ -265,8 +261,7 @@ class _Resolved:
                 continue
             place, (local, rank) = one.place, self._numbers(one)
             if rank is None:
-                sat = {seats[seat] for seat in seats_of(one, local) if seat in seats}
-                rank = sat.pop() if len(sat) == 1 else None
+                rank = sole(seats[seat] for seat in seats_of(one, local) if seat in seats)
             if rank is not None and (one.pid is not None or local is not None):
                 mark = ("pid", place or "", one.pid) if one.pid is not None else ("local", place or "", local or 0)
                 rows.setdefault(mark, one._replace(local=local, rank=rank, how=HOW))
@@ -275,12 +270,9 @@ class _Resolved:
         for one in self._found:
             spoken[one.file].add(one.rank)
         for place, ranks in starts.items():  # of a file that is one process's, nobody else is told
-            own_rows = (
-                one
-                for one in self._found
-                if one.place == place and (None in spoken[one.file] or len(spoken[one.file]) > 1)
-            )
-            where = next(own_rows, Process(place))
+            own_rows = (one for one in self._found if one.place == place)
+            open_ = (one for one in own_rows if None in spoken[one.file] or len(spoken[one.file]) > 1)
+            where = next(open_, Process(place))
             for local, rank in enumerate(ranks):
                 if (place, local) not in of_locals:
                     own = Process(place, None, local, rank, file=where.file, line=where.line, how=HOW)
@@ -297,7 +289,8 @@ class _Resolved:
             Told(name, "uuid", one.file, one.line, rank=seats.get((one.place, one.sort, one.number)), world=self.world)
             for one, name in names_of_devices(names)
         )
-        files = counted_files(self._paths, self._begin.formulas, self.world)
+        begin = self._begin
+        files = counted_files(self._paths, begin.formulas, self.world)
         for path in self._paths:
             place = self._places.of_file(path)
             name = DATED.sub(" ", path.rpartition("/")[2])
@@ -307,22 +300,15 @@ class _Resolved:
                 for one in _NUMBER.finditer(name)
                 if one[0][0] != "0" and (not here or any(stands_beside(host, one) for host in here))
             }
-            of_pid = {
-                row.rank for row in kept if row.place == place is not None and row.pid in pids and row.rank is not None
-            }
-            if len(of_pid) == 1:
-                files[path] = of_pid.pop()
+            of_pid = (row.rank for row in kept if row.place == place is not None and row.pid in pids)
+            if (rank := sole(rank for rank in of_pid if rank is not None)) is not None:
+                files[path] = rank
         files |= {one.path: one.task for one in self._written}
-        files |= {
-            path: rank
-            for path, rank in of_places(self._said, self._places, self._paths, starts, self._begin.formulas).items()
-            if path not in files
-        }
+        files = {**files, **of_places(self._said, self._places, self._paths, starts, begin.formulas), **files}
         kept += self._of_names(files)
         kept += self._alone(starts, kept)
         placed = {row.place for row in kept} | starts.keys()
         hosts = {path: place for path in self._paths if (place := self._places.of_file(path) or path) in placed}
-        by_device, computed, begin = self._is_by_device(), self._begin.is_computed, self._begin
         computed_too = computed_names(
             self._said, self._paths, begin.all_formulas, self.world, begin.each(), self._documents
         )
@@ -334,10 +320,10 @@ class _Resolved:
             self._places.aliases(),
             self._places.apart(self._paths),
             self.world,
-            by_device,
+            self._is_by_device(),
             scripts=self._scripts(),
-            counter=self._begin.counter(),
-            each_task=self._begin.each_task(),
+            counter=begin.counter(),
+            each_task=begin.each_task(),
             computed=[*computed_too, *(one for one in uuids if one.rank is not None)],
             buses={
                 (one.place, one.bus): rank
@@ -346,7 +332,7 @@ class _Resolved:
             },
             where=self._places,
             is_open=begin.is_open,
-            is_computed=computed,
+            is_computed=begin.is_computed,
             labels=words_of_scripts(self._said, begin.formulas),
         )
 
@@ -357,11 +343,8 @@ class _Resolved:
             seats.append((one.place, one.bus, 0))
         if one.sort == "rank":
             return seats, one.number
-        if (
-            one.place not in self._given
-            and (user := self._devices.user(one.number)) is not None
-            and self._devices.what == "local_rank"
-        ):
+        user = self._devices.user(one.number)
+        if user is not None and one.place not in self._given and self._devices.what == "local_rank":
             seats.append((one.place, "local", user))
         return seats, None
 
@@ -411,8 +394,9 @@ class _Resolved:
     def _spoken(self) -> Iterator[Process]:
         """What lines say of their own processes in known words."""
         for path, own in self._said.items():
-            from_ = self._places.of_file(path)
-            whole, asked = path if len(self._said) > 1 else None, None
+            from_, asked = self._places.of_file(path), None
+            whole = path if len(self._said) > 1 else None
+            process = partial(Process, file=path, is_word=True)
             listed: dict[str, list[int]] = {}
             is_of_tasks = len({one.line.task for one in own}) > 1  # each with its own lists
             for one in own:
@@ -425,24 +409,21 @@ class _Resolved:
                         place = self._places.called(record["name"])
                     at = self._places.called(who.host) or (place if place != path else None)
                     pid = who.pid if who.pid is not None else one.line.process
-                    yield Process(at, pid, None, who.rank, world=who.world, file=path, line=one.number, is_word=True)
+                    yield process(at, pid, None, who.rank, world=who.world, line=one.number)
                 if place not in (None, path) and one.line.local_rank is not None and one.line.rank is not None:
-                    yield Process(
-                        place, None, one.line.local_rank, one.line.rank, file=path, line=one.number, is_word=True
-                    )
+                    yield process(place, None, one.line.local_rank, one.line.rank, line=one.number)
                 is_placed = place is not None and (host is not None or not is_of_tasks)
                 for found in _LIST.finditer(one.line.text) if is_placed and "anks" in one.line.text else ():
                     listed[found["kind"]] = [int(number) for number in found["numbers"].split(",")]
                     if len(listed) == _FEWEST and len(listed["local"]) == len(listed["global"]):
                         for local, rank in zip(listed["local"], listed["global"], strict=True):
-                            yield Process(place, None, local, rank, file=path, line=one.number, is_word=True)
+                            yield process(place, None, local, rank, line=one.number)
                         listed = {}
         of_pids = {one.file for one in self._stated if one.pid is not None}
         headings = {path: self._places.headings(self._said.get(path, ())) for path in of_pids}
         for told in self._stated:
-            named = self._places.called(told.host) or (
-                headings[told.file].get(told.line) if told.pid is not None else None
-            )
+            headed = headings[told.file].get(told.line) if told.pid is not None else None
+            named = self._places.called(told.host) or headed
             at = named or self._places.of_file(told.file) or (told.file if len(self._said) > 1 else None)
             at = at if told.pid is None or at != told.file else None  # a file that tells of pids is no process's
             if at is not None or told.pid is not None:
@@ -452,14 +433,11 @@ class _Resolved:
                     each=told.facts.get("processes_per_node"), file=told.file, line=told.line, is_word=True,
                 )  # fmt: skip
         for item in in_order_of_ranks(self._said, self._places):
-            yield Process(
-                item.place, item.pid, None, item.rank, world=item.world, file=item.file, line=item.line, is_word=True
-            )
+            process = partial(Process, file=item.file, line=item.line, is_word=True)
+            yield process(item.place, item.pid, None, item.rank, world=item.world)
         for block in blocks(self._said, self._places):
-            for local, rank in enumerate(block.ranks):
-                yield Process(
-                    block.place, None, local, rank, world=None, file=block.file, line=block.line, is_word=True
-                )
+            process = partial(Process, file=block.file, line=block.line, is_word=True)
+            yield from (process(block.place, None, local, rank) for local, rank in enumerate(block.ranks))
 
     def _of_templates(self) -> Iterator[Process]:
         """Processes of which a file's name tells the number and the host, as the launch explains it."""

@@ -7,12 +7,12 @@
 A rank is taken as it is said. A local rank is the rank where the processes of a list are as many as the world has, and count from 0.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import of_process
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 
 HOW = "variables of processes"
 _ROW = regex(r"(?:/proc/|pid[ :=]{1,2})?(?P<pid>\d{3,10})(?:/environ)?(?:[ \t:|,]{1,8})(?P<given>[A-Za-z_]\w{1,40}=.*)")
@@ -20,7 +20,7 @@ _GIVEN = regex(r"\b([A-Za-z_]\w{1,40})=(\d{1,7}\b)?")
 _FEWEST = 2
 
 
-def pids_of_variables(said: Mapping[str, Sequence[Said]], world: int | None) -> Iterator[dict[str, Any]]:
+def pids_of_variables(said: Begun, world: int | None) -> Iterator[dict[str, Any]]:
     """The beginnings of files, and the size of the world that is told → rows of the table `ranks`."""
     for path, own in said.items():
         given: dict[str, dict[int, tuple[int | None, int]]] = {"rank": {}, "local_rank": {}}

@@ -9,11 +9,11 @@ Who uses a device is told elsewhere (devices.py, seats.py).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.introductions import bus_in
 from parsers.who.places.contexts import Places
 
@@ -42,7 +42,7 @@ class Called(NamedTuple):
     bus: str | None = None
 
 
-def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Called]:
+def called(said: Begun, places: Places) -> Iterator[Called]:
     """The lines of files → other names of processes and devices."""
     for path, own in said.items():
         headed = places.headings(own[:_LINES])

@@ -9,6 +9,7 @@ rows that share a seat are of one. Where a seat gets two ranks, or a rank two se
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from parsers.text.unanimous import sole
 from parsers.who.places.families import Process
 
 _STEPS = 3
@@ -29,7 +30,7 @@ def ranked(rows: Sequence[tuple[Sequence[Seat], int | None]], starts: Mapping[st
     counted = [([(place, "local", local)], rank) for place, ranks in starts.items() for local, rank in enumerate(ranks)]
     known = _one_each([*rows, *counted])
     for _ in range(_STEPS):
-        more = [(seats, rank if rank is not None else _agreed(seats, known)) for seats, rank in rows]
+        more = [(own, sole(known[one] for one in own if one in known) if rank is None else rank) for own, rank in rows]
         found = _one_each([*more, *counted])
         if found == known:
             break
@@ -53,11 +54,6 @@ def in_order(found: Sequence[Process], world: int | None) -> list[Process]:
     if len(own) < _FEWEST or all(len(ranks) < _FEWEST for ranks in own.values()):
         return []
     return [where[rank]._replace(pid=None, local=local) for ranks in own.values() for local, rank in enumerate(ranks)]
-
-
-def _agreed(seats: Iterable[Seat], known: Mapping[Seat, int]) -> int | None:
-    ranks = {known[seat] for seat in seats if seat in known}
-    return ranks.pop() if len(ranks) == 1 else None
 
 
 def _one_each(rows: Iterable[tuple[Iterable[Seat], int | None]]) -> dict[Seat, int]:

@@ -11,9 +11,9 @@ from itertools import chain
 
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.text.vocabulary import of_process
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.linked.numbered import is_counted_otherwise
 from parsers.who.places.contexts import Places
 from parsers.who.places.families import Process
@@ -21,7 +21,7 @@ from parsers.who.places.orders import Order, by_file, orders, starts_of
 from parsers.who.places.slurm_tasks import starts_of_tasks
 from parsers.who.processes.node_numbers import NodeNumbers
 from parsers.who.scripts.formulas import Scripts
-from parsers.who.scripts.script_lines import counted_on
+from parsers.who.scripts.loops import counted_on
 from parsers.who.told.told_names import Document
 
 _FEWEST = 2
@@ -52,13 +52,10 @@ _Starts = Mapping[str, tuple[int, int | None]]  # place → its first rank, its 
 def _reads(script: str, path: str) -> bool:
     """Does a script read a file, as it is?"""
     name = re.escape(path.rpartition("/")[2])
-    return (
-        re.search(
-            rf"(?:\bcat |<|\bgrep -v [\"']?\^?#[\"']? |\b(?:open|Path)\()\s*[\"']?[\w./${{}}~-]*(?<![\w.-]){name}(?![\w.-])",
-            script,
-        )
-        is not None
+    read = (
+        rf"(?:\bcat |<|\bgrep -v [\"']?\^?#[\"']? |\b(?:open|Path)\()\s*[\"']?[\w./${{}}~-]*(?<![\w.-]){name}(?![\w.-])"
     )
+    return re.search(read, script) is not None
 
 
 def _is_counted(script: str, what: str) -> bool:
@@ -68,9 +65,9 @@ def _is_counted(script: str, what: str) -> bool:
     return any(of_process(name) == what for name in counts | named) and not _CHOSEN.search(script)
 
 
-def regex_of(name: str) -> "re.Pattern[str]":
-    """What gives a value to a name."""
-    return re.compile(rf"(?<![\w-]){re.escape(name)}=")
+def _counted(starts: Mapping[str, range]) -> dict[str, tuple[int, int | None]]:
+    """Place → its first rank, and how many processes it has."""
+    return {place: (ranks.start, len(ranks)) for place, ranks in starts.items()}
 
 
 class Starts:
@@ -78,7 +75,7 @@ class Starts:
 
     def __init__(
         self,
-        said: Mapping[str, Sequence[Said]],
+        said: Begun,
         places: Places,
         paths: Sequence[str],
         found: Sequence[Process],
@@ -86,15 +83,15 @@ class Starts:
         ranks: Mapping[tuple[str, int], int],
         locals_: Mapping[tuple[str, int], int],
         scripts: Scripts,
-        documents: Sequence[Document] = (),
+        documents: Sequence[Document],
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._ranks, self._locals, self.world = ranks, locals_, world
         self.all_formulas, self._given, self.is_computed, _ = scripts
         # what counts nodes by two numbers is asked of names (computed_names.py)
         self.formulas = [one for one in self.all_formulas if one.what == "rank" or one.node is None]
-        # then no order is that of the ranks
-        self.is_open = self.is_computed and not any(one.what == "rank" for one in self.formulas)
+        self._of_ranks = [one for one in self.formulas if one.what == "rank"]
+        self.is_open = self.is_computed and not self._of_ranks  # then no order is that of the ranks
         self._orders = [] if self.is_open else orders(said, places)
         self._numbers = NodeNumbers(said, places, paths, found, self.all_formulas, self._given, documents)
 
@@ -112,13 +109,12 @@ class Starts:
             self._by_parts(),
             self._by_ranks(),
         )
-        sources = [source for source in every if source]
         fitting = [
             source
-            for source in sources
+            for source in every
             if all(source.get(place, (start, None))[0] == start for place, start in known.items())
         ]
-        agreed: dict[str, int] = dict(known)
+        agreed = dict(known)
         for place in sorted({*chain.from_iterable(fitting)} - wrong):
             said = {source[place][0] for source in fitting if place in source}
             if len(said) == 1:
@@ -151,7 +147,7 @@ class Starts:
     def _direct(self) -> dict[str, int | None]:
         """Place → its first rank, as processes tell their rank and their place there; None where they contradict each other."""
         said: defaultdict[str, set[int]] = defaultdict(set)
-        by_pid: dict[tuple[str, int], set[int]] = {}
+        ranks_there: defaultdict[str, set[int]] = defaultdict(set)
         for one in self._found:
             if one.place is None:
                 continue
@@ -161,52 +157,35 @@ class Starts:
             if rank is not None and local is not None:
                 said[one.place].add(rank - local)
             elif rank is not None and one.is_word:
-                by_pid.setdefault((one.place, 0), set()).add(rank)
-        for (place, _), ranks in by_pid.items():  # a block of ranks, whoever is which of them
+                ranks_there[one.place].add(rank)
+        for place, ranks in ranks_there.items() if self.world else ():  # a block of ranks, whoever is which of them
             is_block = len(ranks) > 1 and sorted(ranks) == [*range(min(ranks), max(ranks) + 1)]
-            if (
-                is_block
-                and place not in said
-                and self.world
-                and not (min(ranks) % len(ranks) or self.world % len(ranks))
-            ):
+            if is_block and place not in said and not (min(ranks) % len(ranks) or (self.world or 0) % len(ranks)):
                 said[place].add(min(ranks))
         return {place: min(own) if len(own) == 1 and min(own) >= 0 else None for place, own in said.items()}
 
     def _counts(self, sources: Iterable[_Starts]) -> dict[str, int]:
         """Place → how many processes it has."""
-        told: defaultdict[str, set[int]] = defaultdict(set)
-        for one in self._found:
-            if one.place is not None and one.each is not None:
-                told[one.place].add(one.each)
+        numbers: dict[str, defaultdict[str, set[int]]] = {}  # what is told of each place
+        for what in ("each", "local", "rank"):
+            numbers[what] = defaultdict(set)
+            for one in self._found:
+                if one.place is not None and (number := getattr(one, what)) is not None:
+                    numbers[what][one.place].add(number)
+        told, seen, ranks = numbers.values()
         for source in sources:
             for place, (_, count) in source.items():
                 if count is not None:
                     told[place].add(count)
-        seen: defaultdict[str, set[int]] = defaultdict(set)
-        for one in self._found:
-            if one.place is not None and one.local is not None:
-                seen[one.place].add(one.local)
-        for place, own in seen.items():
-            if place not in told and sorted(own) == [*range(len(own))]:
-                told[place].add(len(own))
-        each = self.each()
-        names = {one.place for one in self._found if one.place is not None}
-        for place in names if each is not None else ():
+        more = {place: len(own) for place, own in seen.items() if sorted(own) == [*range(len(own))]}
+        if (each := self.each()) is not None:
+            more = {one.place: each for one in self._found if one.place is not None} | more
+        for place, own in ranks.items() if self.world else ():
+            if (self.world or 0) % len(own) == 0 and max(seen[place], default=0) < len(own):
+                more.setdefault(place, len(own))
+        for place, count in more.items():
             if place not in told:
-                told[place].add(each or 0)
-        ranks: defaultdict[str, set[int]] = defaultdict(set)
-        for one in self._found:
-            if one.place is not None and one.rank is not None:
-                ranks[one.place].add(one.rank)
-        for place, found in ranks.items():
-            if (
-                place not in told
-                and self.world
-                and self.world % len(found) == 0
-                and max(seen[place], default=0) < len(found)
-            ):
-                told[place].add(len(found))
+                told[place].add(count)
         return {place: min(own) for place, own in told.items() if len(own) == 1 and 0 < min(own) <= _MOST}
 
     def each(self) -> int | None:
@@ -217,15 +196,14 @@ class Starts:
         if named:  # by a name, which gets its number elsewhere
             of_node = (one for one in self._given if of_process(one.name) == "processes_per_node" or one.name in called)
             said |= {one.number for one in of_node}
-        said |= {
-            one.launch.each for own in self._said.values() for one in own if one.launch and one.launch.each is not None
-        }
+        launches = (one.launch for own in self._said.values() for one in own if one.launch)
+        said |= {one.each for one in launches if one.each is not None}
         is_of_devices = any(map(_OF_DEVICES.search, called))
         said |= set() if said else self._shared_out()
         if said <= {1} and is_of_devices:  # a process for each device that a node has
             said |= {one.number for one in self._given if _DEVICES.search(one.name)}
         said = said if len(said) < _FEWEST else said - {1}  # a scheduler's task of each node begins the processes
-        return said.pop() if len(said) == 1 else None
+        return sole(said)
 
     def _shared_out(self) -> set[int]:
         """All processes by all nodes, where one file tells both."""
@@ -233,31 +211,22 @@ class Starts:
         for one in self._given:
             if (what := of_process(one.name)) in ("world_size", "nodes"):
                 sizes[one.file][what].add(one.number)
-        pairs = (
-            (min(own["world_size"]), min(own["nodes"]))
-            for own in sizes.values()
-            if len(own["world_size"]) == len(own["nodes"]) == 1
-        )
+        whole = (own for own in sizes.values() if len(own["world_size"]) == len(own["nodes"]) == 1)
+        pairs = ((min(own["world_size"]), min(own["nodes"])) for own in whole)
         return {world // nodes for world, nodes in pairs if nodes and world % nodes == 0 and world > nodes}
 
     def each_task(self) -> int | None:
         """Processes of each of a launcher's tasks, where a formula counts ranks or nodes by the number of the task."""
-        said = {
-            one.each
-            for one in self.formulas
-            if one.what == "rank" and one.node is not None and of_process(one.node) == "rank" and not one.first
-        }
-        counted = {
-            (one.offset, one.modulus, of_process(one.counter or "")) for one in self.formulas if one.what == "node_rank"
-        }
-        said |= {self.each()} if counted == {(0, None, "rank")} else set()
-        return said.pop() if len(said) == 1 and not self._numbers.are_given() else None
+        said = {one.each for one in self._of_ranks if of_process(one.node or "") == "rank" and not one.first}
+        of_nodes = [one for one in self.formulas if one.what == "node_rank"]
+        are_tasks = all(one.is_plain and of_process(one.counter or "") == "rank" for one in of_nodes)
+        said |= {self.each()} if of_nodes and are_tasks else set()
+        return None if self._numbers.are_given() else sole(said)
 
     def counter(self) -> tuple[int, int | None, bool] | None:
         """How a script makes ranks of one number of each process, and whether that is a launcher's."""
-        counted = [one for one in self.formulas if one.what == "rank" and one.counter is not None]
-        made = {(one.offset, one.modulus, of_process(one.counter or "") == "rank") for one in counted}
-        return made.pop() if len(made) == 1 else None
+        counted = [one for one in self._of_ranks if one.counter is not None]
+        return sole((one.offset, one.modulus, of_process(one.counter or "") == "rank") for one in counted)
 
     def _left_over(
         self, known: Mapping[str, int], counts: Mapping[str, int], wrong: set[str]
@@ -270,7 +239,7 @@ class Starts:
         if self.world % every or len(known) != self.world // every - 1 or not known:
             return {}
         shown = {place for path in self._paths if (place := self._places.of_file(path)) is not None}
-        others = {place for place in {*counts, *shown} if place not in known}
+        others = {*counts, *shown} - known.keys()
         free = set(range(0, self.world, every)) - {*known.values()}
         return {others.pop(): (free.pop(), every)} if len(others) == len(free) == 1 else {}
 
@@ -278,12 +247,10 @@ class Starts:
         """By the number of each node and the processes of the nodes before it."""
         each = self.each()
         nodes = {place: number for place, number in self._numbers.all(self.world, each).items() if number < RANKS}
-        if (
-            len(nodes) != len({*nodes.values()})
-            or min(nodes.values(), default=-1) < 0
-            or self.is_open
-            or self._is_by_counter()
-        ):
+        # where a script makes ranks of a number of each process alone, no number of a node tells them
+        is_by_counter = bool(self._of_ranks) and all(one.counter is not None for one in self._of_ranks)
+        are_apart = len(nodes) == len({*nodes.values()}) and min(nodes.values(), default=-1) >= 0
+        if not are_apart or self.is_open or is_by_counter:
             return {}
         own = {one.place: one.each for one in self._found if one.place is not None and one.each is not None}
         sizes = {own.get(place, each) for place in nodes}
@@ -292,16 +259,14 @@ class Starts:
         if None in sizes or sorted(nodes.values()) != [*range(len(nodes))]:
             return {}
         in_order = sorted(nodes, key=lambda place: nodes[place])
-        return {
-            place: (ranks.start, len(ranks))
-            for place, ranks in starts_of(in_order, [own.get(place) or 0 for place in in_order]).items()
-        }
+        return _counted(starts_of(in_order, [own.get(place) or 0 for place in in_order]))
 
     def _by_bases(self) -> dict[str, tuple[int, int | None]]:
         """By the number that files of each place give to what a formula adds to a process's place there: its first rank."""
-        bases = {one.base for one in self.formulas if one.base is not None}
-        if len({one.first for one in self.formulas if one.base is not None}) > 1:
+        based = [one for one in self.formulas if one.base is not None]
+        if len({one.first for one in based}) > 1:
             return {}
+        bases = {one.base for one in based}
         given = [one for one in self._given if one.name in bases]
         headed = {file: self._places.headings(self._said.get(file, ())) for file in {one.file for one in given}}
         told = ((headed[one.file].get(one.line) or self._places.of_file(one.file), one.number) for one in given)
@@ -313,32 +278,24 @@ class Starts:
         counts = {start: end - start for start, end in zip(begun, ends, strict=True)}
         return {place: (start, counts[start]) for place, start in starts.items()}
 
-    def _is_by_counter(self) -> bool:
-        """Does a script make ranks of a number of each process alone, so that no number of a node tells them?"""
-        made = [one for one in self.formulas if one.what == "rank"]
-        return bool(made) and all(one.counter is not None for one in made)
-
     def _is_whole(self, made: Mapping[str, int]) -> bool:
         """Are these all ranks of the job, each of one place?"""
         return len(made) > 1 and sorted(made.values()) == [*range(self.world or len(made))]
 
     def _by_counters(self) -> dict[str, tuple[int, int | None]]:
         """By the number in the names of pods, where a formula counts ranks by it: a process each."""
-        counted = [one for one in self.formulas if one.what == "rank" and one.counter is not None]
+        counted = [one for one in self._of_ranks if one.counter is not None]
         if len({(one.offset, one.modulus) for one in counted}) != 1 or not _OF_PLACE.search(counted[0].counter or ""):
             return {}
-        found = [
-            {place: counted[0].of(number) for place, number in own.items()} for own in self._numbers.stems().values()
-        ]
+        stems = self._numbers.stems().values()
+        found = ({place: counted[0].of(number) for place, number in own.items()} for own in stems)
         whole = [made for made in found if self._is_whole(made)]
         return {place: (rank, 1) for place, rank in whole[0].items()} if len(whole) == 1 else {}
 
     def _by_tasks(self) -> dict[str, tuple[int, int | None]]:
         """By the order in which Slurm counts tasks, where a script takes a task's number for the rank."""
-        made = [one for one in self.formulas if one.what == "rank"]
-        are_tasks = all(
-            of_process(one.counter or "") == "rank" and not one.offset and one.modulus is None for one in made
-        )
+        made = self._of_ranks
+        are_tasks = all(of_process(one.counter or "") == "rank" and one.is_plain for one in made)
         is_read = bool(made) and are_tasks and not self.is_computed
         return {**starts_of_tasks(self._said, self._places, self.each(), self.world)} if is_read else {}
 
@@ -352,11 +309,12 @@ class Starts:
 
     def _by_parts(self) -> dict[str, tuple[int, int | None]]:
         """By two numbers in the name of each host, where a formula counts ranks by what a script cuts out of that name."""
-        for one in self.formulas:
-            if one.what != "rank" or one.node is None or one.local is None or one.each is None:
+        for one in self._of_ranks:
+            if one.node is None or one.local is None or one.each is None:
                 continue
             texts = [said.raw for said in self._said.get(one.file, ()) if _OF_HOST.search(said.raw)]
-            if not all(any(regex_of(name).search(text) for text in texts) for name in (one.node, one.local)):
+            given = [re.compile(rf"(?<![\w-]){re.escape(name)}=") for name in (one.node, one.local)]
+            if not all(any(map(form.search, texts)) for form in given):
                 continue
             shapes: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
             for place, names in self._places.aliases().items():
@@ -366,11 +324,8 @@ class Starts:
             for own in shapes.values():
                 made = {place: node * one.each + local for place, (node, local) in own.items() if local < one.each}
                 other = {place: node * one.each + local for place, (local, node) in own.items() if local < one.each}
-                if (
-                    len(made) == len(own)
-                    and self._is_whole(made)
-                    and not (len(other) == len(own) and self._is_whole(other))
-                ):
+                ways = [one for one in (made, other) if len(one) == len(own) and self._is_whole(one)]
+                if ways == [made]:
                     return {place: (rank, 1) for place, rank in made.items()}
         return {}
 
@@ -380,23 +335,17 @@ class Starts:
         begun = {(one.file, one.name) for one in self._given if one.number}
         for what, many in (("rank", 1), ("node_rank", each or 0)):
             made = [one for one in self.formulas if one.what == what]
-            plain = [one for one in made if one.counter and (one.file, one.counter) not in begun]
-            plain = [
-                one
-                for one in plain
-                if (one.counter or "").islower() or one.counter in counted_on([self._text(one.file)])
-            ]
-            plain = [one for one in plain if not one.offset and one.modulus is None and one.argument is None]
+            plain = [one for one in made if one.is_plain and one.argument is None]
+            plain = [one for one in plain if one.counter and (one.file, one.counter) not in begun]
+            turns = {file: counted_on([self._text(file)]) for file in {one.file for one in plain}}
+            plain = [one for one in plain if (one.counter or "").islower() or one.counter in turns[one.file]]
             for file in {one.file for one in plain} if len(plain) == len(made) else ():
                 given, text = [one for one in self._given if one.file == file], self._text(file)
                 sizes = {self.world, *(one.number for one in given if of_process(one.name) == "world_size")}
                 sizes |= {one.number * many for one in given if of_process(one.name) == "nodes"}
                 is_counted = _is_counted(text, "world_size" if what == "rank" else "nodes")
-                own = {
-                    one.places
-                    for one in self._orders
-                    if one.file == file and one.counts is None and self._counts_in(one)
-                }
+                listed = (one for one in self._orders if one.file == file and one.counts is None)
+                own = {one.places for one in listed if self._counts_in(one)}
                 lists = own or {one.places for one in self._orders if one.is_file and _reads(text, one.file)}
                 if len(lists) == 1 and not _ANOTHER_ORDER.search(text):
                     whole = (one for one in lists if many * len(one) in sizes - {0} or (is_counted and sizes <= {None}))
@@ -404,9 +353,8 @@ class Starts:
 
     def _counts_in(self, one: Order) -> bool:
         """Is a list none that a loop goes along without counting?"""
-        loop, done, _ = "\n".join(said.raw for said in self._said[one.file] if said.number >= one.line).partition(
-            "done"
-        )
+        below = "\n".join(said.raw for said in self._said[one.file] if said.number >= one.line)
+        loop, done, _ = below.partition("done")
         return not (done and _LOOP.match(loop)) or _COUNTS.search(loop) is not None
 
     def _by_hostfile(self) -> Iterator[dict[str, range]]:
@@ -432,9 +380,8 @@ class Starts:
         each = self.each()
         along = {
             one.file
-            for one in self.formulas
-            if one.what == "rank"
-            and one.node is not None
+            for one in self._of_ranks
+            if one.node is not None
             and not one.first
             and one.node not in {own.name for own in self._given if self._places.of_file(own.file)}
             and one.node in self._text(one.file)  # of a node in words, a sentence says how it is counted
@@ -449,5 +396,4 @@ class Starts:
                     found.append(starts_of(one.places, [each] * len(one.places)))
         if not found and along and each is not None:  # a file of nodes beside the script
             found += [starts_of(one.places, [each] * len(one.places)) for one in self._orders if one.is_file]
-        for starts in found:
-            yield {place: (ranks.start, len(ranks)) for place, ranks in starts.items()}
+        yield from map(_counted, found)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 
 _FEWEST = 2
@@ -25,7 +25,7 @@ _OF_OTHERS = regex(
 )
 
 
-def join_told(told: Iterable[Told], said: Mapping[str, Sequence[Said]], paths: Sequence[str], places: Places) -> None:
+def join_told(told: Iterable[Told], said: Begun, paths: Sequence[str], places: Places) -> None:
     """Joins the names of files with the hosts that documents number, as notes pair them."""
     hosts = {one.name for one in told if one.node_rank is not None and places.is_place(one.name)}
     files: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
@@ -38,11 +38,8 @@ def join_told(told: Iterable[Told], said: Mapping[str, Sequence[Said]], paths: S
         pairs = {
             pair for path, lines in said.items() if path not in own.values() for pair in _pairs(lines, names, hosts)
         }
-        if (
-            len(own) == len(pairs) >= _FEWEST
-            and {file for file, _ in pairs} == own.keys()
-            and len({*dict(pairs).values()}) == len(pairs)
-        ):
+        is_each = {file for file, _ in pairs} == own.keys() and len({host for _, host in pairs}) == len(pairs)
+        if is_each and len(own) == len(pairs) >= _FEWEST:
             for place, host in pairs:
                 places.join(place, host)
 

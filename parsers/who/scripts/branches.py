@@ -9,6 +9,7 @@ Conditions compare two sums (formulas.py); one of another form makes the name un
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import eq, ge, gt, le, lt, ne
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
@@ -16,8 +17,7 @@ from parsers.who.scripts.formulas import Sum, parsed
 
 _STATEMENTS = 400
 _OPS = {
-    "-eq": "==", "-ne": "!=", "-lt": "<", "-gt": ">", "-le": "<=", "-ge": ">=", "=": "==", "==": "==", "!=": "!=", "<": "<",
-    ">": ">", "<=": "<=", ">=": ">=",
+    "-eq": eq, "-ne": ne, "-lt": lt, "-gt": gt, "-le": le, "-ge": ge, "=": eq, "==": eq, "!=": ne, "<": lt, ">": gt, "<=": le, ">=": ge,
 }  # fmt: skip
 _SIDE = r"[\"']?(?:\$?\(\([^()]{1,60}\)\)|[\w${}+*. -]{1,60}?)[\"']?"
 _COMPARED = regex(
@@ -52,9 +52,8 @@ class Case(NamedTuple):
 def branches(texts: Sequence[str]) -> dict[str, list[Case]]:
     """The lines of a script → names that it gives something by what holds, with all cases, the last one that holds counts."""
     found: defaultdict[str, list[Case]] = defaultdict(list)
-    open_: list[
-        tuple[int, list[Condition | None], list[Condition | None]]
-    ] = []  # indentation, those before, this one's
+    # indentation, those before, this one's
+    open_: list[tuple[int, list[Condition | None], list[Condition | None]]] = []
     for text in texts[:_STATEMENTS]:
         indent = len(text) - len(text.lstrip())
         is_shell = any(word in f" {text} " for word in (" then", " fi", ";then"))
@@ -68,10 +67,9 @@ def branches(texts: Sequence[str]) -> dict[str, list[Case]]:
             if (head := _IF.match(part)) is not None:
                 word, rest = head["word"], head["rest"]
                 if word == "if":
-                    own = _condition(rest.rstrip(": "))
                     while not is_shell and open_ and open_[-1][0] >= indent:
                         open_.pop()
-                    open_.append((indent if not is_shell else -1, [], [own]))
+                    open_.append((-1 if is_shell else indent, [], [_condition(rest.rstrip(": "))]))
                     continue
                 if not open_:
                     return {}
@@ -100,7 +98,7 @@ def value_of(cases: Sequence[Case], env: Mapping[str, int]) -> int | None:
         told = [None if one is None else _holds(one, env) for one in case.conditions]
         if False in told:
             continue
-        return None if None in told or case.value is None else _sum(case.value, env)
+        return None if None in told or case.value is None else summed(case.value, env)
     return None
 
 
@@ -141,14 +139,15 @@ def _condition(text: str) -> Condition | None:
     if found is None:
         return None
     one, other = parsed(_bare(found["one"])), parsed(_bare(found["other"]))
-    return None if one is None or other is None else Condition(one, _OPS[found["op"]], other, True)
+    return None if one is None or other is None else Condition(one, found["op"], other, True)
 
 
 def _not(condition: Condition | None) -> Condition | None:
     return None if condition is None else condition._replace(holds=not condition.holds)
 
 
-def _sum(terms: Sum, env: Mapping[str, int]) -> int | None:
+def summed(terms: Sum, env: Mapping[str, int]) -> int | None:
+    """What a sum is where its names have these numbers; None where one has none."""
     total = 0
     for key, many in terms.items():
         for name in key:
@@ -160,10 +159,7 @@ def _sum(terms: Sum, env: Mapping[str, int]) -> int | None:
 
 
 def _holds(condition: Condition, env: Mapping[str, int]) -> bool | None:
-    one, other = _sum(condition.one, env), _sum(condition.other, env)
+    one, other = summed(condition.one, env), summed(condition.other, env)
     if one is None or other is None:
         return None
-    told = {
-        "==": one == other, "!=": one != other, "<": one < other, ">": one > other, "<=": one <= other, ">=": one >= other,
-    }[condition.op]  # fmt: skip
-    return told is condition.holds
+    return _OPS[condition.op](one, other) is condition.holds

@@ -11,15 +11,14 @@ What a name means is told by its own words (vocabulary.py), by what it is given 
 k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process, words_of
-from parsers.who.lines.beginnings import Said
-from parsers.who.scripts.script_lines import INSTANCE, counted_on, unquoted
+from parsers.who.lines.beginnings import Begun
+from parsers.who.scripts.loops import INSTANCE, counted_on, unquoted
 
 _LINES = 400
 _CHARACTERS = 1000
@@ -49,9 +48,8 @@ _REST = regex(rf"\s*(?:\((?P<sum>[^()]*)\)|(?P<name>{_NAME}))\s*%\s*\$?\{{?(?P<b
 _EITHER = regex(r"\s*(?P<name>[A-Za-z_]\w{0,60}) = [^\n]{1,200}? if [^\n]{1,200}? else (?P<other>[^\n]{1,120})")
 _ITEM = regex(r"\b[A-Za-z_]\w{0,40}\[[\"'](\w{1,60})[\"']\]")  # of a dictionary
 _ATTRIBUTE = regex(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?:\(\))?")  # of an object, or what one of its methods says
-_PASSED = regex(
-    r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
-)  # what a script is called with
+# what a script is called with
+_PASSED = regex(r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b")
 _VARIABLE = r"\{\{ ?(?:[\w.]+\.)?\w{1,40} ?\}\}|\$?\{\w{1,40}\}|\$[A-Za-z_]\w{0,40}"
 _TEMPLATE = regex(
     rf"(?P<name>[\w-]{{1,80}}\.\w{{1,8}})(?P<words>(?:[ \t]+[\"']?(?:{_VARIABLE}|[\w./:-]{{1,80}})[\"']?){{1,12}})"
@@ -88,10 +86,10 @@ class Formula(NamedTuple):
     file: str
     line: int
     what: str
-    node: str | None
-    each: int | None
-    counter: str | None
-    offset: int
+    node: str | None = None
+    each: int | None = None
+    counter: str | None = None
+    offset: int = 0
     modulus: int | None = None
     local: str | None = None
     argument: int | None = None  # of its script, which is the counter
@@ -104,6 +102,11 @@ class Formula(NamedTuple):
     def is_nameless(self) -> bool:
         """Is its counter what its script is called with, and nothing else?"""
         return (self.counter or "").startswith(_OF_CALL)
+
+    @property
+    def is_plain(self) -> bool:
+        """Does it take the number of its counter as it is?"""
+        return not self.offset and self.modulus is None
 
     def of(self, number: int) -> int:
         """What it makes of the number of its counter."""
@@ -146,39 +149,27 @@ class Scripts(NamedTuple):
     sums: list[RankSum]
 
 
-def scripts_of(said: Mapping[str, Sequence[Said]]) -> Scripts:
+def scripts_of(said: Begun) -> Scripts:
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
-    formulas, given, sums = _formulas(said)
-    return Scripts(
-        formulas, given, any(computed(unquoted(one.raw)) is not None for own in said.values() for one in own), sums
-    )
-
-
-def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Given], list[RankSum]]:
-    """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
-    found: list[Formula] = []
+    made: list[Formula] = []
     whole: list[RankSum] = []
     given: list[Given] = []
     templates = _templates(said)
-    for path, own in said.items():
+    for path, lines in said.items():
+        own = lines[:_LINES]
         passed = unanimous(
-            (found["name"], int(found["argument"]))
-            for one in own[:_LINES]
-            for found in _PASSED.finditer(unquoted(one.raw))
+            (found["name"], int(found["argument"])) for one in own for found in _PASSED.finditer(unquoted(one.raw))
         )
         in_order = sorted(passed.items(), key=lambda item: of_process(item[0]) == "local_rank")
         arguments = {f"${number}": f"${name}" for name, number in in_order}
         sums = [
             (one.number, *own_sum)
-            for one in own[:_LINES]
-            if _may(one.raw)
+            for one in own
+            if any(mark in one.raw for mark in ("=", ":", "--"))
             for own_sum in assigned(_called_with(_joined(unquoted(one.raw)), arguments))
         ]
-        text = (
-            "\n".join(one.raw[:200] for one in own[:_LINES])
-            if any("fieldPath" in one.raw or "(v1:metadata" in one.raw for one in own[:_LINES])
-            else ""
-        )
+        are_fields = any("fieldPath" in one.raw or "(v1:metadata" in one.raw for one in own)
+        text = "\n".join(one.raw[:200] for one in own) if are_fields else ""
         sums += [
             (1 + text.count("\n", 0, f.start()), f["name"] or f["of"], {("completion_index",): 1}, None)
             for f in _FIELD.finditer(text)
@@ -188,40 +179,33 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
             for _, name, read, modulus in sums
             if (key := next(iter(read), ())) and read == {key: 1} and len(key) == 1 and modulus is None
         }
-        sums += [(one.number, "rank", read, None) for one in own[:_LINES] if "*" in one.raw for read in _said(one.raw)]
+        sums += [(one.number, "rank", read, None) for one in own if "*" in one.raw for read in _said(one.raw)]
         sources = unanimous((name, key) for key, name in alias.items() if _counts(key))
         words = templates.get(path.rpartition("/")[2], {})
         sources |= {name: words[number] for name, number in passed.items() if number in words}
         passed |= {words[number]: number for number in passed.values() if number in words}
         numbers = unanimous((name, None if read.keys() - {()} else read.get((), 0)) for _, name, read, _ in sums)
         constants = {name: number for name, number in numbers.items() if number}
-        counted = counted_on(unquoted(one.raw) for one in own[:_LINES])
+        counted = counted_on(unquoted(one.raw) for one in own)
         # what systemd calls the instance of a template, and what is given from that
-        counted |= {"i", *(found["name"] for one in own[:_LINES] for found in INSTANCE.finditer(one.raw))}
+        counted |= {"i", *(found["name"] for one in own for found in INSTANCE.finditer(one.raw))}
         whole += _rank_sums(sums, constants)
         for line, name, read, modulus in sums:
             if not read.keys() - {()}:
                 given.append(Given(path, line, name, read.get((), 0)))
-            elif (
-                not (len(read) > 1 and (name,) in read)
-                and (what := _what(name) or _what(alias.get(name, "")))
-                and (
-                    one := _formula(
-                        Formula(path, line, what, None, None, None, 0),
-                        _named(read, sources),
-                        constants,
-                        passed,
-                        counted,
-                    )
-                )
-                is not None
-            ):
-                rest = constants.get(modulus, 0) if modulus and not modulus.isdigit() else int(modulus or 0)
-                if modulus is None or (rest > 1 and one.counter is not None):
-                    found.append(one._replace(modulus=rest or None))
+                continue
+            what = _what(name) or _what(alias.get(name, ""))
+            if what is None or (len(read) > 1 and (name,) in read):
+                continue
+            one = _formula(Formula(path, line, what), _named(read, sources), constants, passed, counted)
+            rest = constants.get(modulus, 0) if modulus and not modulus.isdigit() else int(modulus or 0)
+            if one is not None and (modulus is None or (rest > 1 and one.counter is not None)):
+                made.append(one._replace(modulus=rest or None))
     # what counts nodes in one formula is no rank in another: `main.py --rank $SLURM_PROCID`, which says `rank = SLURM_PROCID * ngpus + gpu`
-    nodes = {one.node for one in found if one.what == "rank" and one.node is not None}
-    return list(dict.fromkeys(one for one in found if one.what != "rank" or one.counter not in nodes)), given, whole
+    nodes = {one.node for one in made if one.what == "rank" and one.node is not None}
+    formulas = list(dict.fromkeys(one for one in made if one.what != "rank" or one.counter not in nodes))
+    is_computed = any(computed(unquoted(one.raw)) is not None for own in said.values() for one in own)
+    return Scripts(formulas, given, is_computed, whole)
 
 
 def _rank_sums(sums: Sequence[tuple[int, str, Sum, str | None]], constants: Mapping[str, int]) -> Iterator[RankSum]:
@@ -259,19 +243,15 @@ def _written_out(read: Sum, inner: Mapping[str, Sum], constants: Mapping[str, in
     return total
 
 
-def _templates(said: Mapping[str, Sequence[Said]]) -> dict[str, dict[int, str]]:
+def _templates(said: Begun) -> dict[str, dict[int, str]]:
     """Name of a script → the number of each argument → what whoever calls it, gives it: `start.sh {{ node_index }} {{ gpus }}`, `start.sh $IDX 4`."""
     scripts = {name for path in said if "." in (name := path.rpartition("/")[2])}
-    found: defaultdict[str, set[tuple[tuple[int, str], ...]]] = defaultdict(set)
-    for own in said.values():
-        for one in own[:_LINES]:
-            if "{" not in one.raw and "$" not in one.raw:
-                continue
-            for call in _TEMPLATE.finditer(one.raw[:_CHARACTERS]):
-                if call["name"] in scripts:
-                    words = enumerate(_TEMPLATE_WORD.finditer(call["words"]), 1)
-                    found[call["name"]].add(tuple((at, word["name"]) for at, word in words if word["name"]))
-    return {name: dict(own.pop()) for name, own in found.items() if len(own) == 1}
+    lines = (one.raw for own in said.values() for one in own[:_LINES] if "{" in one.raw or "$" in one.raw)
+    found: list[tuple[str, tuple[tuple[int, str], ...]]] = []
+    for call in (call for line in lines for call in _TEMPLATE.finditer(line[:_CHARACTERS]) if call["name"] in scripts):
+        words = enumerate(_TEMPLATE_WORD.finditer(call["words"]), 1)
+        found.append((call["name"], tuple((at, word["name"]) for at, word in words if word["name"])))
+    return {name: dict(own) for name, own in unanimous(found).items()}
 
 
 def _called_with(text: str, names: Mapping[str, str]) -> str:
@@ -308,10 +288,6 @@ def computed(text: str) -> str | None:
     read = parsed(found["sum"])
     is_name = read is not None and len(read) == 1 and all(len(key) == 1 and many == 1 for key, many in read.items())
     return None if is_name else found["sum"].strip()
-
-
-def _may(text: str) -> bool:
-    return "=" in text or ":" in text or "--" in text
 
 
 def is_of_node(name: str) -> bool:
@@ -464,13 +440,8 @@ def _formula(
         base = names_ - given
         local = {None} if first else given  # counted from another number it is no place: `RANK=$((BASE + $1 - 1))`
         return empty._replace(local=local.pop(), base=base.pop()) if len(given) == len(base) == 1 else None
-    if (
-        few != 1
-        or is_of_call
-        or len(other) != 1
-        or _OF_NODES.search(other[0])
-        or any(_ON_NODE.search(name) and name not in constants and not _SIZE.search(name) for name in one)
-    ):
+    are_places = any(_ON_NODE.search(name) and name not in constants and not _SIZE.search(name) for name in one)
+    if few != 1 or is_of_call or are_places or len(other) != 1 or _OF_NODES.search(other[0]):
         return None  # place × nodes + node, in another order than that of launchers
     if len(one) == 1 and many > 1:
         return empty._replace(node=one[0], each=many, local=other[0], node_argument=passed.get(one[0]))

@@ -4,10 +4,12 @@
     for i, h in enumerate(["n7", "n2"]): Popen(["ssh", h, f"torchrun --node_rank={i} …"])        for ((i=0;i<N;i++)); do ssh ${H[i]} … --node-rank=$i …
 
 The first of the list is node, or rank, 0. A number that is computed of that of the turn, and a list that is given anew, tell nothing.
+
+Also what loops count their turns by, what systemd calls an instance, and what another host's shell gets between quotes.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from parsers.text.patterns import regex
 from parsers.who.lines.beginnings import Said
@@ -23,6 +25,21 @@ _THERE = regex(r"\b(?:ssh|rsh|pdsh|clush|lssh|sshpass|(?:docker|kubectl) exec)\b
 _GOES_ON = (",", "\\", "(", "[")
 _BETWEEN = regex(r"[\s,\"']+")
 _HOST = regex(r"(?=[^\s]{0,252}[A-Za-z])[A-Za-z0-9][\w.-]{0,252}|\d{1,3}(?:\.\d{1,3}){3}")
+
+_COUNTED_ON = regex(  # what a loop of a script counts its turns by
+    r"\b(?:let +[\"']?)?(?P<name>[A-Za-z_]\w{0,40})(?:=\$\(\( ?\$?(?P=name) ?\+ ?1 ?\)\)|\+\+|\+=1\b|=`expr \$(?P=name) \+ 1`)|\bfor (?P<each>\w{1,40}), ?\w{1,40} in enumerate\([^,\n]{1,80}\):"
+)
+INSTANCE = regex(r"(?<![\w.-])(?P<name>[A-Za-z_]\w{0,60})=[\"']?%[iI](?![\w%])")
+
+
+def counted_on(texts: Iterable[str]) -> set[str]:
+    """The names by which a script's loops count their turns."""
+    return {found["name"] or found["each"] for text in texts for found in _COUNTED_ON.finditer(text)}
+
+
+def unquoted(text: str) -> str:
+    """A line as the shell of another host reads it, that gets it between quotes: `ssh $h "RANK=\\$((i*4+g)) …"`."""
+    return text[:_CHARACTERS].replace("\\$", "$")
 
 
 def hosts_in_turn(own: Sequence[Said]) -> tuple[str, ...]:

@@ -8,13 +8,14 @@ stands at such a line of a source is in that call (forensics/assemble/who/called
 """
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.schema.parser import Source
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.text.unanimous import unanimous
+from parsers.who.lines.beginnings import Begun, first_bytes
 
 CALL, PRINTED = "message call", "prints a number"
 _SUFFIXES = (".py", ".pyx", ".c", ".cc", ".cpp", ".cxx", ".cu", ".f90", ".jl", ".rs", ".go", ".java")
@@ -35,17 +36,12 @@ _NUMBER = regex(r"(?<![\w.-])(?P<name>[A-Za-z_]\w{0,40})[\"']?\s?[=:]\s?(?P<valu
 _CHARACTERS, _DEPTH, _AGAIN = 400, 4, 64
 
 
-def message_calls(sources: Iterable[Source], said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, Any]]:
+def message_calls(sources: Iterable[Source], said: Begun) -> Iterator[dict[str, Any]]:
     """Rows of `ranks`, `name` a text of JSON: each line of such a call; and what lines of the bundle print of the names in them."""
     wanted: set[str] = set()
     scripts = [one for one in sources if one.path.endswith(_SUFFIXES) and 0 < one.size <= _BYTES]
     for source in scripts[:_FILES]:
-        try:
-            with source.open() as stream:
-                text = stream.read(_BYTES).decode("utf-8", "replace")
-        except STREAM_ERRORS:
-            continue
-        for row, names in _calls(source.path, text):
+        for row, names in _calls(source.path, first_bytes(source, _BYTES).decode("utf-8", "replace")):
             wanted |= names
             yield row
     told: Counter[tuple[str, int | None, str]] = Counter()  # what is said again and again is a count of steps
@@ -61,7 +57,7 @@ def message_calls(sources: Iterable[Source], said: Mapping[str, Sequence[Said]])
 def _calls(path: str, text: str) -> Iterator[tuple[dict[str, Any], set[str]]]:
     found = [one for one in _MESSAGE.finditer(text) if not _OTHERS.search(one["call"])]
     found = [one for one in found if not _DEFINES.search(text[max(0, one.start() - 20) : one.start()])][:_CALLS]
-    given = _given(text) if found else {}
+    given = unanimous(_given(text) if found else ())
     for one in found:
         inside = _inside(text, one.end())
         if inside is None:
@@ -81,17 +77,13 @@ def _calls(path: str, text: str) -> Iterator[tuple[dict[str, Any], set[str]]]:
             yield {"how": CALL, "name": json.dumps(told), "file": path, "line": line}, names
 
 
-def _given(text: str) -> dict[str, str]:
-    """Name → what it is given, where all of the source gives it one thing."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+def _given(text: str) -> Iterator[tuple[str, str]]:
+    """Names, and what a source gives them."""
     for line in text.split("\n"):
         for one in _GIVEN.finditer(line[:_CHARACTERS]):
             names, values = [name.strip() for name in one["names"].split(",")], apart(one["values"])
-            for name, value in zip(names, values, strict=True) if len(names) == len(values) else ():
-                found[name].add(value)
-        for one in _FILLED.finditer(line[:_CHARACTERS]):
-            found[one["name"]].add(f"{one['call']}()")
-    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+            yield from zip(names, values, strict=True) if len(names) == len(values) else ()
+        yield from ((one["name"], f"{one['call']}()") for one in _FILLED.finditer(line[:_CHARACTERS]))
 
 
 def _inside(text: str, begin: int) -> str | None:

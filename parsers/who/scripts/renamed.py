@@ -10,13 +10,13 @@ Fooled by: a variable that is set anew between the line that prints it and the c
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import introduction
 from parsers.who.lines.launch_words import launch
 
@@ -30,7 +30,7 @@ _CALLED = {
 }  # fmt: skip
 
 
-def renamed(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
+def renamed(said: Begun) -> dict[str, list[Said]]:
     """Lines by path → the same, with the variables that commands give to a launcher's options called as these."""
     called = called_by_options(one.raw for own in said.values() for one in own)
     if not called:
@@ -42,12 +42,8 @@ def renamed(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
 def called_by_options(texts: Iterable[str]) -> dict[str, str]:
     """Lines or values of documents → what variables that commands give to a launcher's options are called as these. A RANK that is a node's stands beside
     the number of nodes."""
-    found = (
-        (match["name"], _CALLED[match["option"].replace("-", "_")])
-        for text in texts
-        if "$" in text
-        for match in _OPTION.finditer(text)
-    )
+    matches = (match for text in texts if "$" in text for match in _OPTION.finditer(text))
+    found = ((match["name"], _CALLED[match["option"].replace("-", "_")]) for match in matches)
     called = {name: other for name, other in unanimous(found).items() if name != other}
     return ({"WORLD_SIZE": "NNODES"} if called.get("RANK") == "NODE_RANK" else {}) | called
 

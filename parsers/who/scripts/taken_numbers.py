@@ -7,12 +7,13 @@
 Of several fields of that name the nearest is meant, which shares most of the way from the top.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
 
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf, Path
 from parsers.text.patterns import regex
+from parsers.text.unanimous import begin_alike
 from parsers.who.scripts.formulas import assigned
 
 _CHARACTERS = 1000
@@ -49,15 +50,10 @@ def made_of(leaf: Leaf, own: Sequence[Leaf], called: Mapping[Path, str]) -> Iter
 
 def _nearest(name: str, leaf: Leaf, own: Sequence[Leaf], called: Mapping[Path, str]) -> int | None:
     words = vocabulary.words_of(name)
-    found: dict[int, set[str]] = {}
+    found: defaultdict[int, set[str]] = defaultdict(set)
     for other in own if words else ():
-        if (
-            _NUMBER.fullmatch(other.value)
-            and vocabulary.words_of(str(name_of(other, called)).rpartition("/")[2]) == words
-        ):
-            shared = sum(
-                1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(leaf.path, other.path, strict=False))
-            )
-            found.setdefault(shared, set()).add(other.value)
+        last = str(name_of(other, called)).rpartition("/")[2]
+        if _NUMBER.fullmatch(other.value) and vocabulary.words_of(last) == words:
+            found[begin_alike(leaf.path, other.path)].add(other.value)
     nearest = found[max(found)] if found else set()
     return int(nearest.pop()) if len(nearest) == 1 else None

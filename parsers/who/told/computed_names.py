@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from io import BytesIO
+from itertools import chain
 from pathlib import PurePosixPath
 
 from parsers.forms import framings
@@ -30,7 +31,7 @@ from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import of_process
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.scripts.formulas import Formula
 from parsers.who.told.tables import is_of_names, table_rows
 from parsers.who.told.told_names import Document
@@ -40,18 +41,16 @@ _CHARACTERS = 400
 _LINES = 60  # of a file that tells of one process, the first
 _PARTS = regex(r"[A-Za-z0-9]+")
 _LAST = regex(r"(?i)completion|worker|pod_?index|local|member")  # what is counted last in a name
-_LISTED = regex(
-    r"(?i)(?:task|pod|completion|replica|worker|alloc\w{0,8})_?(?:index|idx|id|number)|ordinal"
-)  # what schedulers call tasks after
+# what schedulers call tasks after
+_LISTED = regex(r"(?i)(?:task|pod|completion|replica|worker|alloc\w{0,8})_?(?:index|idx|id|number)|ordinal")
 _OTHERS = regex(r"(?i)(?:gpu|cuda|npu|card|device|dev|slot|core|cpu|step|epoch|it|iter|shard|part|v)\Z")
 _TASKS = ("worker", "replica", "node")  # groups of a program, and what schedulers call their tasks
 _COUNTED = regex(r"(?<![\w.-])[A-Za-z]\w*(?:-\w+)*-\d{1,5}(?![\w.-])")
 _PAIR = regex(r"([A-Za-z]{0,20})[_-]?(\d{1,5})[/:._-]([A-Za-z]{0,20})[_-]?(\d{1,5})")  # in a cell
 _SEPARATE = regex(r"[._ -]")
 _CALLED = regex(r"(?=[^\s]{0,63}[A-Za-z])\w{4,64}")
-_TASK = regex(
-    r"[\s-]*[\"']?(?P<key>\w+)[\"']?\s*[:=]\s*\{?\s*(?:[\"']?(?P<name>[A-Za-z]\w*)[\"']?,?)?"
-)  # alone in its line
+# alone in its line
+_TASK = regex(r"[\s-]*[\"']?(?P<key>\w+)[\"']?\s*[:=]\s*\{?\s*(?:[\"']?(?P<name>[A-Za-z]\w*)[\"']?,?)?")
 _FIELD = regex(
     r"[\s-]*[\"']?(?P<key>[A-Za-z][\w ]{0,30}?)[\"']?\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*"
 )
@@ -65,9 +64,8 @@ def counted_names(
     for own in (*_forms(names), *_forms(names, is_of_words=True)):
         parts = [_parts(name) for name in own]
         columns = [*zip(*parts, strict=True)]
-        counted = [
-            at for at, column in enumerate(columns) if _counts(columns, at, words) and len({*column}) == len(own)
-        ]
+        each = [at for at, column in enumerate(columns) if len({*column}) == len(own)]
+        counted = [at for at in each if _counts(columns, at, words)]
         if any(1 < len({*column}) < len(own) for column in columns) or len(counted) != 1:
             continue
         numbers = [int(number) + offset for number in columns[counted[0]]]
@@ -142,29 +140,28 @@ def _is_count(part: str) -> bool:
 
 
 def computed_names(
-    said: Mapping[str, Sequence[Said]],
+    said: Begun,
     paths: Sequence[str],
     formulas: Sequence[Formula],
     world: int | None,
     each: int | None,
-    documents: Iterable[Document] = (),
+    documents: Iterable[Document],
 ) -> Iterator[Told]:
     """What the formulas of a bundle make of the names in it."""
     kinds = {
-        (one.what, one.offset, one.modulus, one.counter, one.node, one.local, one.each, one.first): one
-        for one in formulas
+        (one.what, one.offset, one.modulus, one.counter, one.node, one.local, one.each, one.first) for one in formulas
     }
     if len(kinds) != 1:
         return
-    [one] = kinds.values()
-    if (
-        one.is_nameless or of_process(one.counter or "") == "rank"
-    ):  # a launcher counts its tasks, and names nothing by them
+    one = formulas[-1]
+    # a launcher counts its tasks, and names nothing by them
+    if one.is_nameless or of_process(one.counter or "") == "rank":
         return
     size = world if one.what == "rank" else world // each if world and each and world % each == 0 else None
     tasks = (_TASK.fullmatch(line.raw[:_CHARACTERS]) for line in said.get(one.file, ()))
     words = {(found["name"] or found["key"]).lower() for found in tasks if found is not None}
-    for names in (*_groups(said, paths), *_leaves(documents)):
+    groups = chain(_groups(said, paths), chain.from_iterable(map(_leaves, documents)))
+    for names in (own for own in groups if _FEWEST <= len(own) <= RANKS):
         is_rank = one.what == "rank"
         if one.counter is None:
             made = grouped_names([*names], one, size)
@@ -180,7 +177,7 @@ def computed_names(
                 )  # fmt: skip
 
 
-def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterator[dict[str, list[str]]]:
+def _groups(said: Begun, paths: Sequence[str]) -> Iterator[dict[str, list[str]]]:
     """Names that are beside each other → whatever is called so: parts of paths, hosts before lines, what files alike say of themselves."""
     beside: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
     files: defaultdict[tuple[str | int, ...], list[str]] = defaultdict(list)
@@ -192,26 +189,22 @@ def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterato
         words = _SEPARATE.split(parts[-1].partition(".")[0])
         alike_ = parts[-1].partition(".")[2].rpartition(".")[2], len(words), *words[: len(words) > 1]
         files[path.rpartition("/")[0], *alike_].append(path)
-    yield from (own for own in beside.values() if _FEWEST <= len(own) <= RANKS)
+    yield from beside.values()
     for where in ("host", "container"):
         hosts = {host for own in said.values() for one in own if (host := getattr(one.line, where))}
-        if _FEWEST <= len(hosts) <= RANKS:
-            yield {host: [host] for host in sorted(hosts)}
+        yield {host: [host] for host in sorted(hosts)}
     for path, own in said.items():
         yield from _cells(path, own)
         yield from _entries(own)
-        yield from _words(own)
+        # words that end in a number, as the names of tasks do
+        yield {word: [word] for one in own for word in _COUNTED.findall(one.raw[:_CHARACTERS])}
     for alike in (own for own in files.values() if _FEWEST <= len(own) <= RANKS):
         yield from _fields(alike, said)
 
 
 def _cells(path: str, own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
     """The columns of a table that call processes, as a scheduler lists them: their cells; and those whose cells are two numbers: these, set apart → the cell."""
-    listed: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
-    for _, cells in table_rows(own):
-        for column in filter(is_of_names, cells):
-            listed[column][cells[column]] = [cells[column]]
-    yield from (called for called in listed.values() if _FEWEST <= len(called) <= RANKS)
+    yield from _by_key(cell for _, cells in table_rows(own) for cell in cells.items())
     text = "\n".join(one.raw for one in own).encode()
     if not own or own[0].number != 1 or framings.framing(path, text) not in framings.TABLES:
         return
@@ -220,36 +213,30 @@ def _cells(path: str, own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
         for name, cell in (record or {}).items():
             if isinstance(cell, str) and (pair := _PAIR.fullmatch(cell)) is not None:
                 found[name].setdefault("-".join(filter(None, pair.groups())), [cell])
-    yield from (cells for cells in found.values() if _FEWEST <= len(cells) <= RANKS)
+    yield from found.values()
+
+
+def _by_key(told: Iterable[tuple[str, str]]) -> Iterator[dict[str, list[str]]]:
+    """Names by the key, or the column, that they are told with, of those that call processes."""
+    found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for key, name in told:
+        found[key][name] = [name]
+    yield from (names for key, names in found.items() if is_of_names(key))
 
 
 def _entries(own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
     """What the entries of a document say of themselves, by the key that they say it with."""
-    found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
-    for one in own:
-        if (field := _FIELD.fullmatch(one.raw[:_CHARACTERS])) is not None and any(map(str.isdigit, field["name"])):
-            found[field["key"]][field["name"]] = [field["name"]]
-    yield from (names for key, names in found.items() if is_of_names(key) and _FEWEST <= len(names) <= RANKS)
+    fields = filter(None, (_FIELD.fullmatch(one.raw[:_CHARACTERS]) for one in own))
+    return _by_key((one["key"], one["name"]) for one in fields if any(map(str.isdigit, one["name"])))
 
 
-def _leaves(documents: Iterable[Document]) -> Iterator[dict[str, list[str]]]:
-    """The same of documents that are no lines."""
-    for one in documents:
-        found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
-        for leaf in one.leaves:
-            if isinstance(key := leaf.path[-1], str) and any(map(str.isdigit, leaf.value)):
-                found[key][leaf.value] = [leaf.value]
-        yield from (names for key, names in found.items() if is_of_names(key) and _FEWEST <= len(names) <= RANKS)
+def _leaves(document: Document) -> Iterator[dict[str, list[str]]]:
+    """The same of one that is no lines."""
+    keyed = ((leaf.path[-1], leaf.value) for leaf in document.leaves if any(map(str.isdigit, leaf.value)))
+    return _by_key((key, name) for key, name in keyed if isinstance(key, str))
 
 
-def _words(own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
-    """The words of a file that end in a number, as the names of tasks do."""
-    found = {word: [word] for one in own for word in _COUNTED.findall(one.raw[:_CHARACTERS])}
-    if _FEWEST <= len(found) <= RANKS:
-        yield found
-
-
-def _fields(alike: Sequence[str], said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, list[str]]]:
+def _fields(alike: Sequence[str], said: Begun) -> Iterator[dict[str, list[str]]]:
     """Files of one folder, each with a line of one key and another name: the name → itself and the file's stem."""
     found: defaultdict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in alike:

@@ -7,16 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 
 _FEWEST = 2  # that two lists contradict each other in
 _LINES = 4  # of a list, for each process that it tells of, at most
 
 
 def contradicted(
-    claims: Sequence[Mapping[str, Any]],
-    opposed: Iterable[tuple[str, str, int, str, int]],
-    said: Mapping[str, Sequence[Said]],
+    claims: Sequence[Mapping[str, Any]], opposed: Iterable[tuple[str, str, int, str, int]], said: Begun
 ) -> frozenset[str]:
     """Rows of `ranks`; name, file, its rank there, other file, its rank there; the lines of files → the files of which none is heard. Lists of other ranks
     are of other sites, which call their processes alike."""
@@ -42,7 +40,7 @@ def contradicted(
     return frozenset(unheard) | laid_otherwise(claims, said)
 
 
-def laid_otherwise(claims: Iterable[Mapping[str, Any]], said: Mapping[str, Sequence[Said]]) -> frozenset[str]:
+def laid_otherwise(claims: Iterable[Mapping[str, Any]], said: Begun) -> frozenset[str]:
     """Short lists of hosts that tell which ranks are on each, where a process says from one of them the rank that another would have."""
     listed: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for one in claims:

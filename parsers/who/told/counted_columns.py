@@ -21,10 +21,11 @@ from parsers.forms import framings
 from parsers.forms.counting import step_column
 from parsers.forms.reading import whole
 from parsers.schema.names import share_of
-from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.who.lines.beginnings import first_bytes
 
 HEAD = 64 << 10
 _NAMED = "process_name"  # what a worker, an actor is called, which may be a number
@@ -82,7 +83,7 @@ def _may_be(name: str) -> bool:
 def _counts(steps: Sequence[Sequence[_Said]], name: str, sizes: Set[int]) -> bool:
     orders = [tuple(_numbered(said.get(name), len(own)) for said in own) for own in steps]
     size = len(orders[0])
-    if not _FEWEST <= size <= RANKS or any(sorted(map(_number, own)) != [*range(size)] for own in orders):
+    if not _FEWEST <= size <= RANKS or any(sorted(own) != [*range(size)] for own in orders):
         return False
     if sizes:
         return size in sizes
@@ -91,14 +92,11 @@ def _counts(steps: Sequence[Sequence[_Said]], name: str, sizes: Set[int]) -> boo
     return is_process or (size > _FEWEST and len(set(orders)) >= _ORDERS)
 
 
-def _numbered(cell: Any, size: int) -> int | None:
-    """The number of a cell; of `2/4` that of which of so many it is."""
+def _numbered(cell: Any, size: int) -> int:
+    """The number of a cell; of `2/4` that of which of so many it is; -1 where it has none."""
     share = share_of(cell)
-    return whole(cell) if share is None else share[0] if share[1] == size else None
-
-
-def _number(cell: int | None) -> int:
-    return -1 if cell is None else cell
+    number = whole(cell) if share is None else share[0] if share[1] == size else None
+    return -1 if number is None else number
 
 
 def _may_count(path: str, head: bytes) -> bool:
@@ -126,11 +124,7 @@ def _told(path: str, head: bytes) -> Iterator[_Said]:
 
 def head_of(source: Source) -> bytes:
     """The beginning of a member of text."""
-    try:
-        with source.open() as stream:
-            head = stream.read(HEAD) if source.size else b""
-    except STREAM_ERRORS:  # whoever reads it will say so
-        return b""
+    head = first_bytes(source, HEAD) if source.size else b""
     return b"" if b"\0" in head else head
 
 

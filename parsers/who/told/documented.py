@@ -1,13 +1,13 @@
 """Files whose rank a document tells, by their name or that of a folder that is one process's."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 
 from parsers.schema.names import Names
 from parsers.schema.parser import Source
 from parsers.schema.sites import folders
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 
 _NUMBER = regex(r"\d{1,4}")
 
@@ -35,10 +35,7 @@ def _numbered(paths: Sequence[str], names: Names) -> dict[str, int]:
 
 
 def documented(
-    sources: Sequence[Source],
-    names: Names,
-    processes: Callable[[str], Set[int | None]],
-    said: Mapping[str, Sequence[Said]],
+    sources: Sequence[Source], names: Names, processes: Callable[[str], Set[int | None]], said: Begun
 ) -> dict[str, int]:
     """Path → its rank, of files in which nobody else speaks. `processes`: of a path, the ranks that speak in it."""
     if not names:

@@ -22,6 +22,7 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.stamps import parse_time
+from parsers.text.unanimous import sole
 from parsers.who.lines.beginnings import Said
 from parsers.who.told.counted_columns import head_of, records_of
 
@@ -35,7 +36,7 @@ _Lines = Mapping[tuple[str, int], int]  # of files, in which somebody tells his 
 _Ranks = defaultdict[tuple[str, str], set[int]]  # of a name, by the name of the file
 
 
-def keyed_records(sources: Sequence[Source], world: int | None, introductions: Sequence[Said] = ()) -> list[Told]:
+def keyed_records(sources: Sequence[Source], world: int | None, introductions: Sequence[Said]) -> list[Told]:
     """Members whose path tells no rank, the size of the job, and the lines in which processes introduce themselves → what their first records
     tell of names."""
     introduced = {
@@ -45,9 +46,8 @@ def keyed_records(sources: Sequence[Source], world: int | None, introductions: S
     }
     ranks: _Ranks = defaultdict(set)
     speaking = {path for path, _ in introduced}
-    told = [
-        one for source in sources if source.rank is None for one in _told(source, world, ranks, introduced, speaking)
-    ]
+    open_ = (source for source in sources if source.rank is None)
+    told = [one for source in open_ for one in _told(source, world, ranks, introduced, speaking)]
     return [one for one in told if len(ranks[one.file.rpartition("/")[2], one.name]) == 1]
 
 
@@ -75,10 +75,8 @@ def _told(source: Source, world: int | None, ranks: _Ranks, introduced: _Lines, 
         if counts[name] < _MOSTLY * len(records) or vocabulary.points_elsewhere(name) or not _is_whole(cells, world):
             continue
         if all(parse_time(cell)[0] is None for cell in cells):
-            size = min(sizes) if len(sizes) == 1 else None
-            yield from (
-                Told(cell, "key", source.path, lines[name, cell], rank, world=size) for cell, (rank,) in cells.items()
-            )
+            for cell, (rank,) in cells.items():
+                yield Told(cell, "key", source.path, lines[name, cell], rank, world=sole(sizes))
 
 
 def _is_whole(cells: Mapping[str, set[int]], world: int | None) -> bool:

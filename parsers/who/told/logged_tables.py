@@ -13,6 +13,7 @@ from itertools import groupby
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
+from parsers.text.unanimous import begin_alike
 from parsers.who.told.told_items import Item, items_of
 
 _FEWEST, _MOST, _CHARACTERS = 2, 4096, 400
@@ -67,8 +68,7 @@ def _shared(texts: Sequence[str]) -> str:
     found = _PREFIX.match(texts[0])
     if found is not None and all(text.startswith(found[0]) for text in texts):
         return found[0]
-    ends = (at for at, own in enumerate(zip(*texts, strict=False)) if len({*own}) > 1)
-    alike = texts[0][: next(ends, min(map(len, texts)))]
+    alike = texts[0][: begin_alike(*texts)]
     return alike[: max(map(alike.rfind, " \t|")) + 1] if _LETTER.search(alike) else ""
 
 

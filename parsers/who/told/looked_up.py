@@ -12,17 +12,16 @@ Fooled by: a list of another job in a file that is noted beside this one's.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import of_process
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.told.rosters import KIND
 from parsers.who.told.told_names import Document
 
 _LINES, _CHARACTERS = 400, 4000
-_FEWEST = 2
 _LOOKED_UP = regex(
     r"(?P<name>[A-Za-z_]\w{0,60})[\"']?\]?(?:: ?int)?\s{0,4}[=:]\s{0,2}(?:str\(|int\()?(?P<list>[A-Za-z_]\w{0,60})\.(?:index|indexOf|IndexOf)\("
 )
@@ -45,7 +44,7 @@ _ITEMS = regex(
 _COMMAS = regex(rf"[\"']?(?P<items>{_ITEM.pattern}(?:,{_ITEM.pattern}){{1,4095}})(?=[\"';\s])")  # in a command
 
 
-def looked_up(said: Mapping[str, Sequence[Said]], documents: Iterable[Document], world: int | None) -> list[Told]:
+def looked_up(said: Begun, documents: Iterable[Document], world: int | None) -> list[Told]:
     """The lines of files, documents, and the size of the job where it is told → which rank each name of the list is."""
     wanted = {name for own in said.values() for name in _names(own)}
     if not wanted:
@@ -92,7 +91,7 @@ def _is_rank(name: str, script: str) -> bool:
     return of_process(name) is None and any(of_process(found["to"]) == "rank" for found in given)
 
 
-def _settings(said: Mapping[str, Sequence[Said]]) -> Iterator[tuple[str, int | None, str, str]]:
+def _settings(said: Begun) -> Iterator[tuple[str, int | None, str, str]]:
     for path, own in said.items():
         for one in own[:_LINES]:
             for found in _GIVEN.finditer(one.raw[:_CHARACTERS]):

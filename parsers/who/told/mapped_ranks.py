@@ -4,6 +4,11 @@
 
 Lists of numbers that are together just 0 … N-1, each number once, of two hosts and more; the names are what differs in the words between them. The
 word rank stands on the line, or above, and is of no group. Which place a rank has on its host is its place in the list.
+
+What a remark says of many at once, names that are counted and as many ranks, both as far, is of each of them. Somebody's own words, so of a place in a
+group (`dp rank`) they say nothing.
+
+    one run per replica (dp0 .. dp3 = rank 0 .. 3)            w4-w7 are ranks 4-7            worker_0 to worker_3: global ranks 0 to 3
 """
 
 import re
@@ -25,6 +30,11 @@ _LISTS = regex(
 _WORD = regex(r"[A-Za-z_][\w.-]*")
 _RANKS = regex(r"(?i)(?P<before>[a-z]{0,12}[ _-]?)ranks?(?![a-z\d])")
 _CHARACTERS, _FEWEST, _WORDS = 20_000, 2, 8
+_TO = r" ?(?:\.{2,3}|…|-|–|to|through|bis|~|至|到) ?"
+_RANGE = regex(
+    rf"(?i)(?<![\w.-])(?P<stem>[a-z][a-z_-]{{0,30}})(?P<first>\d{{1,5}}){_TO}(?P=stem)(?P<last>\d{{1,5}})"
+    rf" ?(?:=|:|->|→|are|is|means?|对应) ?(?:the )?(?:(?:global|world|torch) )?ranks? (?P<from>\d{{1,5}}){_TO}(?P<to>\d{{1,5}})(?![\w%]|\.\d)"
+)
 
 
 class _Listed(NamedTuple):
@@ -125,3 +135,15 @@ def _places(file: str, lines: Sequence[int], listed: Sequence[_Listed], names: S
     for line, one, name in zip(lines, listed, names, strict=False):
         for local, rank in enumerate(one.numbers):
             yield Told(name, "place", file, line, rank=rank, local_rank=local, world=world)
+
+
+def told_ranges(lines: Iterable[tuple[str, int, str]]) -> Iterator[Told]:
+    """Lines, each with its file and number → each name with its rank."""
+    for file, number, text in lines:
+        if "ank" not in text:
+            continue
+        for found in _RANGE.finditer(text[:400]):
+            first, last, begin, end = (int(found[name]) for name in ("first", "last", "from", "to"))
+            if 0 < last - first == end - begin and end < RANKS:
+                for at in range(last - first + 1):
+                    yield Told(f"{found['stem']}{first + at}", "name", file, number, begin + at)

@@ -12,15 +12,15 @@ Fooled by: a count of something that all processes share (ports, seeds), by a wo
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
 from parsers.schema.names import KIND_OF, Told
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.text.unanimous import begin_alike
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import Introduction
 
 NUMBERED, PATH = "number", "path"
@@ -85,7 +85,9 @@ def _paths(paths: Collection[str], told: Sequence[Told]) -> dict[str, Told]:
     ranks: defaultdict[str, dict[int | None, Told]] = defaultdict(dict)
     for one in told:
         folder = one.file[: one.file.rfind("/") + 1]
-        ends = {path: _common_end(path, one.name) for path in by_name[one.name.rpartition("/")[2]] if path != one.file}
+        name = one.name.split("/")
+        beside = [path for path in by_name[name[-1]] if path != one.file]
+        ends = {path: begin_alike(path.split("/")[::-1], name[::-1]) for path in beside}
         here = {path: parts for path, parts in ends.items() if path.startswith(folder)} or ends
         best = [path for path, parts in here.items() if parts == max(here.values())]
         if len(best) == 1:
@@ -93,14 +95,7 @@ def _paths(paths: Collection[str], told: Sequence[Told]) -> dict[str, Told]:
     return {path: next(iter(own.values())) for path, own in ranks.items() if len(own) == 1}
 
 
-def _common_end(one: str, other: str) -> int:
-    """How many parts of two paths are alike, from their ends."""
-    return len(
-        [*takewhile(lambda pair: pair[0] == pair[1], zip(one.split("/")[::-1], other.split("/")[::-1], strict=False))]
-    )
-
-
-def _begun(given: Mapping[str, Sequence[Said]]) -> list[Told]:
+def _begun(given: Begun) -> list[Told]:
     """Lines that tell a process's rank and one file of the bundle, as who begins processes tells of their logs; of several ranks and as many files."""
     names = {path.rpartition("/")[2] for path in given}
     found: list[Told] = []
@@ -114,7 +109,7 @@ def _begun(given: Mapping[str, Sequence[Said]]) -> list[Told]:
     return found if len(ranks) == len({one.name for one in found}) > 1 else []
 
 
-def introduced_files(said: Mapping[str, Sequence[Said]], told: Sequence[Told]) -> dict[str, list[Said]]:
+def introduced_files(said: Begun, told: Sequence[Told]) -> dict[str, list[Said]]:
     """Lines by path, and what documents tell → the same, where the first line of such a file tells its rank, unless another one says who speaks."""
     given = {path: [*own] for path, own in said.items()}
     for path, one in _numbered(given, [*told, *_begun(given)]).items():

@@ -21,15 +21,15 @@ Fooled by: a numbering of all processes that is not the ranks.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec.structs import replace
 
 from parsers.schema.names import Told
-from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said, first_bytes
 
 KIND = "roster"
 _LINES, _CHARACTERS, _BYTES = 400, 2000, 1 << 16
@@ -74,9 +74,8 @@ _BARE_ADDRESS = regex(
     r"(?i)(?:(?<![a-z])(?:on|at|host|ip|addr(?:ess)?|node)[ =:]{1,3}|\()(\d{1,3}(?:\.\d{1,3}){3})(?![\w.:-])"
 )
 _WORDS_OF_LINE = regex(r"[A-Z]+(?:_[A-Z]+)+")  # `PROCESS_LOCAL`, which says how near data are
-_OF_SPARK = regex(
-    r"(?<![A-Za-z])TorchDistributor"
-)  # it gives each barrier task the rank that is the number of its partition (pyspark.ml.torch)
+# it gives each barrier task the rank that is the number of its partition (pyspark.ml.torch)
+_OF_SPARK = regex(r"(?<![A-Za-z])TorchDistributor")
 _BEGINS = regex(r"(?i)(?=[a-f]*\d)[0-9a-f]{8}(?=-[0-9a-f]{4}-)|(?=[a-f]*\d)[0-9a-f]{12}(?=[0-9a-f]{52}\Z)")
 _AGENTS = regex(r"(?i)rendezvous|rdzv|\bagents?\b|\bnodes? (?:joined|registered)")  # who joins there is a launcher
 _OF_ALL = regex(
@@ -85,16 +84,13 @@ _OF_ALL = regex(
 _HEX = regex(r"(?:(?=[0-9a-f]*\d)[0-9a-f]{2,}|\d)")
 
 
-def rosters(
-    said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world: int | None, called: Set[str] = frozenset()
-) -> list[Told]:
+def rosters(said: Begun, sources: Iterable[Source], world: int | None, called: Set[str]) -> list[Told]:
     """The lines of logs, small documents of JSON, the size of the world, if introductions tell it, and the words by which a script calls ranks → who has
     which rank."""
     is_of_spark = any(_OF_SPARK.search(one.raw) for own in said.values() for one in own[:_LINES])
     called = {"rank", *called, *(("partition",) if is_of_spark else ())}
-    sizes = {
-        int(found) for own in said.values() for one in own[:_LINES] for found in _WORLD.findall(one.raw[:_CHARACTERS])
-    }
+    texts = (one.raw[:_CHARACTERS] for own in said.values() for one in own[:_LINES])
+    sizes = {int(found) for text in texts for found in _WORLD.findall(text)}
     sizes |= {world} if world is not None else set()
     found: list[list[Told]] = []
     for path, own in said.items():
@@ -107,7 +103,7 @@ def rosters(
     for source in sources:
         if source.path not in said and 0 < source.size <= _BYTES and source.seen is None:
             found += _mappings(source.path, 1, _small(source))
-    fitting = [group for group in found if not sizes or len(group) in sizes]
+    fitting = [group for group in found if group and (not sizes or len(group) in sizes)]
     names: defaultdict[tuple[str, int | None], set[int]] = defaultdict(set)
     for told in (told for group in fitting for told in group):
         names[told.name, told.local_rank].add(told.rank or 0)
@@ -123,25 +119,14 @@ def _shortened(group: Sequence[Told]) -> list[Told]:
 
 
 def _small(source: Source) -> str:
-    try:
-        with source.open() as stream:
-            data = stream.read(_BYTES)
-    except STREAM_ERRORS:
-        return ""
+    data = first_bytes(source, _BYTES)
     return data.decode("utf-8", "replace") if data.lstrip()[:1] == b"{" else ""
 
 
-def _mappings(path: str, line: int, text: str) -> list[list[Told]]:
-    found = []
+def _mappings(path: str, line: int, text: str) -> Iterator[list[Told]]:
     for mapping in _MAPPING.finditer(text):
-        pairs = _pairs(mapping["pairs"])
-        numbers = sorted(number for _, number in pairs)
-        is_whole = (
-            len(pairs) >= _FEWEST and numbers == [*range(len(pairs))] and len({name for name, _ in pairs}) == len(pairs)
-        )
-        if is_whole and not _OTHERS.search(text[max(0, mapping.start() - 24) : mapping.start()]):
-            found.append([_told(path, line, name, number, len(pairs)) for name, number in pairs])
-    return found
+        if not _OTHERS.search(text, max(0, mapping.start() - 24), mapping.start()):
+            yield _whole(path, [(*pair, line) for pair in _pairs(mapping["pairs"])])
 
 
 def _endpoints(path: str, line: int, text: str) -> Iterator[list[Told]]:
@@ -149,9 +134,8 @@ def _endpoints(path: str, line: int, text: str) -> Iterator[list[Told]]:
     for named in _OF_ENDPOINTS.finditer(text):
         listed = _ENDPOINTS.match(text, named.end())
         names = _ENDPOINT.findall(listed[0]) if listed is not None else []
-        is_whole = len({*names}) == len(names) >= _FEWEST
-        if is_whole and not _CHIEF.search(text):  # who stands before them
-            yield [_told(path, line, name, rank, len(names)) for rank, name in enumerate(names)]
+        if not _CHIEF.search(text):  # who stands before them
+            yield _whole(path, [(name, rank, line) for rank, name in enumerate(names)])
 
 
 def _pairs(text: str) -> list[tuple[str, int]]:
@@ -177,8 +161,8 @@ def _lists(path: str, lines: Sequence[Said]) -> Iterator[list[Told]]:
         if item is not None and one is not None:
             own.append((one.number, item["name"]))
             continue
-        if len(own) >= _FEWEST and is_of_ranks and len({name for _, name in own}) == len(own):
-            yield [_told(path, line, name, place, len(own)) for place, (line, name) in enumerate(own)]
+        if is_of_ranks:
+            yield _whole(path, [(name, place, line) for place, (line, name) in enumerate(own)])
         own = []
         above = one.raw[:_CHARACTERS] if one is not None else ""
         is_of_ranks = is_of_ranks or (_SAYS.search(above) is not None and not _NO_RANK.search(above))
@@ -206,13 +190,7 @@ def _told_apart(path: str, lines: Sequence[Said]) -> list[list[Told]]:
             first.setdefault((rank, found["name"]), one.number)
     # What one word joins to ranks must be all that the file tells of.
     groups = [sorted(own) for shape, own in pairs.items() if "@" not in shape or len(own) == top + 1]
-    return [
-        [_told(path, first[rank, name], name, rank, len(own)) for rank, name in own]
-        for own in groups
-        if len(own) >= _FEWEST
-        and [rank for rank, _ in own] == [*range(len(own))]
-        and len({name for _, name in own}) == len(own)
-    ]
+    return [_whole(path, [(name, rank, first[rank, name]) for rank, name in own]) for own in groups]
 
 
 def _numbered(path: str, lines: Sequence[Said], called: Set[str]) -> list[list[Told]]:
@@ -235,13 +213,15 @@ def _numbered(path: str, lines: Sequence[Said], called: Set[str]) -> list[list[T
                 pairs[shape, word].setdefault((rank, f"{word} {number}"), one.number)
         for address in _BARE_ADDRESS.findall(text):
             pairs[shape, ""].setdefault((rank, address), one.number)
-    return [
-        [_told(path, line, name, rank, len(own)) for (rank, name), line in sorted(own.items())]
-        for own in pairs.values()
-        if len(own) >= _FEWEST
-        and sorted(rank for rank, _ in own) == [*range(top + 1)]
-        and len({name for _, name in own}) == len(own)
-    ]
+    groups = (sorted(own.items()) for own in pairs.values() if len(own) == top + 1)
+    return [_whole(path, [(name, rank, line) for (rank, name), line in own]) for own in groups]
+
+
+def _whole(path: str, told: Sequence[tuple[str, int, int]]) -> list[Told]:
+    """Names, each with its rank and its line, where they are one-to-one and count from 0, two of them at least; else nothing."""
+    is_each = len({name for name, *_ in told}) == len(told) >= _FEWEST
+    is_whole = is_each and sorted(rank for _, rank, _ in told) == [*range(len(told))]
+    return [_told(path, line, name, rank, len(told)) for name, rank, line in told] if is_whole else []
 
 
 def _told(path: str, line: int, name: str, rank: int, world: int) -> Told:
@@ -257,7 +237,7 @@ def _is_on(name: str, path: str) -> bool:
     return host is not None and re.search(rf"(?<![\w.]){re.escape(host['host'])}(?![\w]|\.\d)", path) is not None
 
 
-def files_of(told: Sequence[Told], said: Mapping[str, Sequence[Said]], disputed: Set[str]) -> dict[str, int]:
+def files_of(told: Sequence[Told], said: Begun, disputed: Set[str]) -> dict[str, int]:
     """Path → rank, of files that tell which name of a roster they are. `disputed`: names that are told to be several ranks."""
     alone = (one for one in told if one.kind == KIND and one.local_rank is None and one.name not in disputed)
     ranks = {one.name: one.rank for one in alone if one.rank is not None}

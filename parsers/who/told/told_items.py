@@ -77,15 +77,11 @@ def _facts_in(text: str, path: Path, line: int) -> Iterator[Fact]:
     known = {vocabulary.of_process(found["name"]) for found in every}
     for found in every:
         meaning = vocabulary.of_process(found["name"])
-        if meaning is None:  # `num_nodes=4 devices=2`; a list of devices counts none
-            is_each = (
-                "nodes" in known
-                and found["name"] == "devices"
-                and text[found.end() : found.end() + 1] not in (",", "-")
-            )
-            meaning = (
-                "processes_per_node" if is_each else _own_variable(found["name"]) if known.isdisjoint(_WHO) else None
-            )
+        if meaning is None and known.isdisjoint(_WHO):
+            meaning = _own_variable(found["name"])
+        # `num_nodes=4 devices=2`; a list of devices counts none
+        if found["name"] == "devices" and "nodes" in known and text[found.end() : found.end() + 1] not in (",", "-"):
+            meaning = "processes_per_node"
         if meaning == "rank" and (group := OF_GROUP.search(text[: found.start()])):
             meaning = vocabulary.of_process(f"{group[0]}_{found['name']}")  # local rank: 3
         if meaning is not None and (not found["of"] or meaning in _SIZES):
@@ -194,9 +190,8 @@ def _of_one(parts: Mapping[Path, list[Fact]], own: Sequence[Leaf]) -> Mapping[Pa
         beside = {leaf.path[at] for leaf in own if len(leaf.path) > at and leaf.path[:at] == facts[0].path[:at]}
         if len({fact.path[: at + 1] for fact in facts}) > 1:
             break
-        if (
-            len(beside) > 1 and isinstance(facts[0].path[at], int) and len(facts[0].path) > at + 1
-        ):  # no list of variables
+        # no list of variables
+        if len(beside) > 1 and isinstance(facts[0].path[at], int) and len(facts[0].path) > at + 1:
             return {facts[0].path[: at + 1]: facts}
     return parts
 
@@ -231,14 +226,12 @@ def _item(
         if kind and belongs(leaf.path) and (kind == "pid" or _NAME.fullmatch(value)):
             place = leaf.path[len(prefix) :] if leaf.path[: len(prefix)] == prefix else (len(leaf.path), leaf.path[-1])
             names[place] = (kind, value.lstrip("/"))
-        elif (
-            belongs(leaf.path) and (named := counted(str(leaf.path[-1]), leaf.value) or path_of(leaf.value)) is not None
-        ):
+        elif belongs(leaf.path) and (named := counted(str(leaf.path[-1]), leaf.value) or path_of(leaf.value)):
             names[leaf.path[len(prefix) :]] = named
     is_plain = all(fact.is_plain for fact in part if fact.meaning == "rank")
     for leaf in own:
         said = vocabulary.meaning_of(name) if isinstance(name := leaf.path[-1], str) else None
-        what = said.meaning if said is not None else "device" if _DEVICE.fullmatch(str(leaf.path[-1])) else None
+        what = said.meaning if said is not None else "device" if _DEVICE.fullmatch(str(name)) else None
         if what in ("attempt", "device") and _NUMBER.fullmatch(leaf.value) and belongs(leaf.path):
             told[what].add(int(leaf.value))
     sizes = {meaning: min(numbers) for meaning, numbers in told.items() if len(numbers) == 1}

@@ -23,10 +23,9 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.lines.introductions import REPORT
 from parsers.who.told.logged_tables import logged_tables
-from parsers.who.told.mapped_ranks import mapped_ranks
+from parsers.who.told.mapped_ranks import mapped_ranks, told_ranges
 from parsers.who.told.told_items import Item, facts_in
 from parsers.who.told.told_names import admitted, admitted_beside, alike
-from parsers.who.told.told_ranges import told_ranges
 
 _MAY = regex(r"rank|proc|slots|nodes|machines|trainer|local_?size", re.I)
 _SETTING = regex(
@@ -78,12 +77,12 @@ def told_in_lines(said: Sequence[Line], stated: Iterable[Statement]) -> list[Tol
     """Lines, and their statements → what their speakers say of their nodes, and of their places there, and of many names at once."""
     items = [_item(one) for one in _own(stated)]
     told = admitted([item for item in items if item.names])
-    tables = logged_tables((one.file, one.line, one.text) for one in said)
+    lines = [(one.file, one.line, one.text) for one in said]
+    tables = logged_tables(lines)
     told += admitted_beside(roster for roster in (*_rosters(said), *tables) if roster)
     for group in alike([item for item in items if not item.names and "node_rank" in item.facts]):
         told += admitted(group)
-    told += mapped_ranks((one.file, one.line, one.text) for one in said)
-    return [*told, *told_ranges((one.file, one.line, one.text) for one in said)]
+    return [*told, *mapped_ranks(lines), *told_ranges(lines)]
 
 
 def _rosters(said: Iterable[Line]) -> Iterator[list[Item]]:
@@ -112,11 +111,8 @@ def _rosters(said: Iterable[Line]) -> Iterator[list[Item]]:
 def introduced(stated: Iterable[Statement]) -> dict[tuple[str, int], tuple[int, int]]:
     """(file, line) → (rank, world) of who tells both in a block of settings; a line that does is an introduction anyway."""
     blocks = (one for one in stated if one.is_block and {"rank", "world_size"} <= one.facts.keys())
-    return {
-        (one.file, one.line): (one.facts["rank"], one.facts["world_size"])
-        for one in blocks
-        if one.facts["rank"] < one.facts["world_size"] <= RANKS
-    }
+    told = (((one.file, one.line), one.facts["rank"], one.facts["world_size"]) for one in blocks)
+    return {where: (rank, world) for where, rank, world in told if rank < world <= RANKS}
 
 
 def _item(one: Statement) -> Item:
@@ -143,7 +139,7 @@ def _own(told: Iterable[Statement]) -> Iterator[Statement]:
         if len(facts["node_rank"]) == 1 and not facts["rank"]:
             facts.pop("local_rank", None)  # of its processes, which each say the node's
         if all(len(facts[meaning]) < 2 for meaning in _WHO):
-            yield own[0]._replace(facts={meaning: min(found) for meaning, found in facts.items() if len(found) == 1})
+            yield own[0]._replace(facts=_unanimous(facts))
 
 
 def statements(said: Iterable[Line]) -> Iterator[Statement]:
@@ -181,9 +177,8 @@ def statements(said: Iterable[Line]) -> Iterator[Statement]:
             if heading is not None:
                 pids[speaker] = heading
         else:
-            if any(
-                name == setting["name"] for _, name, _ in blocks.get(speaker, ())
-            ):  # what is told again begins another
+            # what is told again begins another
+            if any(name == setting["name"] for _, name, _ in blocks.get(speaker, ())):
                 yield from _of_block(speaker, blocks.pop(speaker), pids.pop(speaker, None))
             blocks.setdefault(speaker, []).append((one.line, setting["name"], facts))
     for speaker, block in blocks.items():

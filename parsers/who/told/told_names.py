@@ -32,6 +32,7 @@ from parsers.text.encodings import in_utf8, is_text
 from parsers.text.outlines import Leaf, leaves
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.text.unanimous import sole
 from parsers.who.scripts.renamed import called_by_options, renamed_in
 from parsers.who.told.numbered_files import NUMBERED, is_count
 from parsers.who.told.process_lists import HEAD, hostfile, is_json, table
@@ -41,7 +42,7 @@ from parsers.who.told.told_items import Item, items_of, pid_of
 BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all, and how many
 OTHERS = 2 << 20  # of those that tell no rank
 _MAY = regex(  # a name of those that vocabulary.of_process knows, and a number behind it, or columns called so
-    rb"(?:rank(?:_?id)?|rango?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:\\?[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?[\d$]|[\t,;| ]|[_-]?\d)|\s\d{1,4}\s+[\w.-]{1,60}@|ranks[\"']?\s{0,3}[:=]\s{0,3}[{\n]",
+    rb"(?:rank(?:_?id)?|rango?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:\\?[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?[\d$]|[\t,;| ]|[_-]?\d)|\s\d{1,4}\s+[\w.-]{1,60}@|ranks[\"']?\s{0,3}[:=]\s{0,3}[{\n]"
 )
 _VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of a process
 _ID = regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}")  # of a pod, a container
@@ -77,10 +78,8 @@ def as_processes(told: Sequence[Told]) -> list[Told]:
     found = {at: own for at, one in enumerate(told) if (own := _process(one)) is not None}
     numbers = Counter(pid for _, pid in {*found.values()})
     are_ports = any(many > 1 for many in numbers.values())
-    return [
-        replace(one, kind=PROCESS, name="{}:{}".format(*found[at])) if at in found and not are_ports else one
-        for at, one in enumerate(told)
-    ]
+    called = {} if are_ports else {at: f"{host}:{pid}" for at, (host, pid) in found.items()}
+    return [replace(one, kind=PROCESS, name=called[at]) if at in called else one for at, one in enumerate(told)]
 
 
 def _process(one: Told) -> tuple[str, int] | None:
@@ -95,7 +94,7 @@ def host_and_number(name: str) -> tuple[str, int] | None:
     return (said["host"] or said["at"], int(said["pid"] or said["number"])) if said is not None else None
 
 
-def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str] = {}) -> Iterator[dict[str, Any]]:
+def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """What stands of it, as rows of `ranks`: who is called so as a host is, and processes by pid. `places`: file → the host that it is from."""
     done: set[tuple[int | None, int | None]] = set()
     hosted = {one.rank for one in told if one.kind == "host"}
@@ -106,9 +105,8 @@ def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str] = {}
                 yield place | {"rank": one.rank, "host": one.name, "device_index": one.device}
             continue
         if one.node_rank is not None and one.kind in (*HOSTS, "file"):
-            rows: list[tuple[int | None, str | None, int | None]] = [
-                (rank, one.name, local) for (name, local), rank in names.places.items() if name == one.name
-            ]
+            own = (place for place in names.places.items() if place[0][0] == one.name)
+            rows: list[tuple[int | None, str | None, int | None]] = [(rank, *seat) for seat, rank in own]
         elif one.kind == "folder" and names.folders.get(one.name) == one.rank:
             rows = [(one.rank, None, None)]
         elif one.kind in HOSTS and "[" not in one.name and names.rank(one.name, one.local_rank) == one.rank:
@@ -326,25 +324,15 @@ def _named(own: Sequence[Item], meaning: str, *, is_part: bool) -> Iterator[Told
 def _processes(own: Sequence[Item], said: Sequence[tuple[Item, str, str]]) -> Iterator[Told]:
     """Where each item tells a host and a pid: the two together, for hosts count their processes on their own."""
     pids = [{name for kind, name in item.names.values() if kind == "pid"} for item, _, _ in said]
-    told = [
-        (item, f"{host}:{next(iter(one))}") for (item, _, host), one in zip(said, pids, strict=True) if len(one) == 1
-    ]
+    alone = (sole(own) for own in pids)
+    told = [(item, f"{host}:{pid}") for (item, _, host), pid in zip(said, alone, strict=True) if pid is not None]
     if len({name for _, name in told}) == len(told) == len(own):
         yield from (_told(item, "rank", PROCESS, name, local=None) for item, name in told)
 
 
 def _told(item: Item, meaning: str, kind: str, name: str, local: int | None) -> Told:
-    is_node = meaning == "node_rank"
-    return Told(
-        name,
-        kind,
-        item.file,
-        item.line,
-        rank=None if is_node else item.facts["rank"],
-        local_rank=local,
-        node_rank=item.facts["node_rank"] if is_node else None,
-        processes=item.facts.get("processes_per_node") if is_node else None,
-        world=item.facts.get("world_size"),
-        nodes=item.facts.get("nodes"),
-        attempt=item.facts.get("attempt"),
-    )
+    world, nodes, attempt, each = map(item.facts.get, ("world_size", "nodes", "attempt", "processes_per_node"))
+    told = Told(name, kind, item.file, item.line, local_rank=local, world=world, nodes=nodes, attempt=attempt)
+    if meaning == "node_rank":
+        return replace(told, node_rank=item.facts[meaning], processes=each)
+    return replace(told, rank=item.facts["rank"])

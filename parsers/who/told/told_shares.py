@@ -16,7 +16,8 @@ from parsers.schema.names import share_of
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.text.unanimous import unanimous
+from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.introductions import Introduction
 from parsers.who.told.counted_columns import WITHIN, first_records
 
@@ -31,10 +32,8 @@ def with_shares(
 ) -> tuple[dict[str, int], list[dict[str, Any]]]:
     """Members of which nobody knows whose they are, the size of the job, path → rank, rows of the table `ranks` → these with what the members say."""
     found = told_shares([one for one in sources if one.rank is None], world)
-    rows = [
-        {"rank": rank, "file": path, "world_size": size, "how": "roll", "line": None}
-        for path, (rank, size) in found.items()
-    ]
+    how = {"how": "roll", "line": None}
+    rows = [{"rank": rank, "file": path, "world_size": size} | how for path, (rank, size) in found.items()]
     return {**ranks, **{path: rank for path, (rank, _) in found.items()}}, [*claims, *rows]
 
 
@@ -48,7 +47,7 @@ def told_shares(sources: Iterable[Source], world: int | None) -> dict[str, tuple
     return found[0] if found and all(one == found[0] for one in found) else {}
 
 
-def introductions_of(said: Mapping[str, Sequence[Said]]) -> dict[tuple[str, int], Introduction]:
+def introductions_of(said: Begun) -> dict[tuple[str, int], Introduction]:
     """Lines of speakers that each say once which of how many they are, as many as speak: `[stdout:4] 1 of 8 n1 41164` → who they are."""
     found: dict[tuple[str, int], Introduction] = {}
     for path, own in said.items():
@@ -59,14 +58,10 @@ def introductions_of(said: Mapping[str, Sequence[Said]]) -> dict[tuple[str, int]
                     forms[head.form].append((head.value, one.number, int(share[1]), int(share[2])))
         for told in forms.values():
             names, lines, numbers, sizes = zip(*told, strict=True)
-            if (
-                len({*names}) == len(names) == sizes[0] >= _FEWEST
-                and len({*sizes}) == 1
-                and {*numbers} == {*range(len(names))}
-            ):
-                found |= {
-                    (path, line): Introduction(number, sizes[0]) for line, number in zip(lines, numbers, strict=True)
-                }
+            is_each = len({*names}) == len(names) >= _FEWEST and {*numbers} == {*range(len(names))}
+            if is_each and {*sizes} == {len(names)}:
+                rolls = zip(lines, numbers, strict=True)
+                found |= {(path, line): Introduction(number, len(names)) for line, number in rolls}
     return found
 
 
@@ -93,16 +88,15 @@ def _shares(source: Source) -> dict[str, tuple[int, int]]:
         lines = [text for _, text in islice(text_lines(source), _RECORDS if not records else 0)]
     except STREAM_ERRORS:  # whoever reads it will say so
         return {}
-    told: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    told: list[tuple[str, tuple[int, int]]] = []
     for said in records:
         if whole(vocabulary.told(said).get("rank")) is not None:
             return {}
         for name, cell in _inner("", said, 0):
             if (share := share_of(cell)) is not None and not WITHIN.intersection(vocabulary.words_of(name)):
-                told[name].add(share)
+                told.append((name, share))
     headed = [share for text in lines if (found := _HEADED.match(text)) and (share := share_of(found[1])) is not None]
-    told["["] |= {*headed} if 2 * len(headed) > len(lines) else set()
-    return {name: next(iter(own)) for name, own in told.items() if len(own) == 1}
+    return unanimous([*told, *(("[", share) for share in headed if 2 * len(headed) > len(lines))])
 
 
 def _inner(before: str, said: Mapping[str, Any], depth: int) -> Iterable[tuple[str, Any]]:
