@@ -3,7 +3,8 @@
 Tensor-parallel mates print the same loss, and stages of a pipeline but the last print none. So where most ranks of the
 job print a loss that is no other rank's, over several steps, the layout is plain data parallel; arguments may say so, too. Then a
 bad value that a rank made before the averaging is that rank's alone. Where ranks print the loss of others in parts of one size, a
-part is a replica of the model: the value is of one of its ranks. Experts take what other ranks send, whatever loss these print.
+part is a replica of the model: the value is of one of its ranks. Experts take what other ranks send, whatever loss these print; where anything
+tells of them, or of an axis along which ranks share the work on one sample, differing losses prove nothing.
 A trainer that has no stages of a pipeline tells by its frames below a failure that a loss is of the rank that computed it, and of its mates in a layer.
 """
 
@@ -25,6 +26,16 @@ NO_STEP = -1  # of what was bad at moments of which no step is told
 _OUTLIER = 1e6  # times the loss of the others, or 1 where that is less
 _ONES = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
 _EXPERTS = ("expert_model_parallel_size", "expert_parallel_size", "ep_size", "moe_ep_size")
+_MANY = ("experts", "num_experts", "num_moe_experts")
+_OF_EXPERTS = (
+    r"(?i)(?:^|[^a-z])(?:moe|experts?|routers?|dispatch(?:ed)?|a2a|all[_-]?(?:to|2)[_-]?all|unpermuted?)(?:[^a-z]|$)"
+)
+_NAMES: Mapping[TableName, tuple[str, ...]] = {
+    "values": ("of", "fine", "bad"),
+    "steps": ("figures",),
+    "timings": ("name", "phase"),
+}
+_DIVIDED = (*_ONES, "context_parallel_size")
 
 _STAGELESS = regex(
     r"/(?:pytorch_)?lightning/(?:pytorch|fabric|trainer|loops)/|/transformers/trainer\.py$|/torch/nn/parallel/distributed\.py$|/(?:mmengine|mmcv|ignite)/|"
@@ -50,7 +61,7 @@ class OwnLoss(msgspec.Struct, frozen=True):
 
 def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
     """Tables of an attempt, and its ranks → whether the values of each rank are its own. False where nothing tells."""
-    if len(job) < 2 or has_experts(tables):
+    if len(job) < 2 or has_experts(tables) or is_divided(tables):
         return False
     # What two ranks print may differ for other reasons.
     is_shown = len(job) > 2 and _losses_differ(tables["steps"], max(job) + 1)
@@ -68,6 +79,7 @@ def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tupl
     parts = told.group_by("step", "loss").agg("rank")["rank"].to_list()
     sizes = {len(part) for part in parts}
     is_whole = len(sizes) == 1 and sum(len(part) for part in parts) == len(job)
+    is_whole &= sizes != {1} or not is_divided(tables)
     return tuple(frozenset(part) for part in parts) if is_whole and len(parts) > 2 and not has_experts(tables) else ()
 
 
@@ -153,13 +165,29 @@ def has_no_stages(tables: Mapping[TableName, pl.DataFrame], ranks: Collection[in
 
 
 def has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:
-    """Whether arguments, or the names of modules that were checked, tell of experts that may be on other ranks."""
-    told = tables["settings"].filter(pl.col("name").is_in(_EXPERTS) & ~pl.col("value").is_in(["1", "0", "None"]))
-    events = tables["events"]
+    """Whether arguments, or the names of modules that were checked or of figures, tell of experts that may be on other ranks."""
+    settings, events = tables["settings"], tables["events"]
+    spread = settings.filter(pl.col("name").is_in(_EXPERTS))["value"]
+    many = settings.filter(pl.col("name").is_in(_MANY) & ~pl.col("value").is_in(["0", "1", "None"]))
     checked = events.filter(
         (pl.col("kind") == "nan_assert") & pl.col("detail").str.contains(r'"module": "[^"]*(?i:expert|moe)')
     )
-    return bool(told.height or checked.height or events.filter(pl.col("kind") == "expert_load").height)
+    told = ((tables.get(name), columns) for name, columns in _NAMES.items())
+    named = any(
+        rows[column].cast(pl.String).str.contains(_OF_EXPERTS).any()
+        for rows, columns in told
+        if rows is not None
+        for column in columns
+    )
+    is_told = not {*spread} <= {"1", "0", "None"} or (bool(many.height) and not spread.len())
+    return is_told or bool(checked.height or named or events.filter(pl.col("kind") == "expert_load").height)
+
+
+def is_divided(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+    """Whether anything tells of an axis along which ranks share the work on one sample."""
+    settings = tables["settings"]
+    larger = pl.col("name").is_in(_DIVIDED) & ~pl.col("value").is_in(["0", "1", "None"])
+    return bool(settings.filter(larger | (pl.col("name") == "divided")).height)
 
 
 def _own(steps: pl.DataFrame, world: int) -> pl.DataFrame:

@@ -28,7 +28,6 @@ from parsers.text.sides import GIVEN, TAKEN, side_of
 from parsers.text.vocabulary import words_of
 
 _WAY = frozenset(("to", "from", "via", "next", "prev", "previous", "of"))
-_OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what they give was made where they are
 
 
 def lost_first(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
@@ -70,9 +69,7 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     """Tables of an attempt, and its ranks → the first bad figure of the one that gave it, `is_proven`."""
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any() or has_experts(tables):
-        return None
-    if values["of"].cast(pl.String).str.contains(_OF_EXPERTS).any():
-        return None
+        return None  # what they give was made where they are
     own = values.filter(pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null())
     told = told_values(own)
     bad = told.filter("bad")
