@@ -185,3 +185,36 @@ def test_who_received_what_an_expert_made_is_not_named(tmp_path: Path, before: s
 )
 def test_else_it_is_its_own(tmp_path: Path, head: str) -> None:
     assert [*analyze(_logs(tmp_path, head, "ffn_in", "ffn_out")).verdict.ranks] == [1]
+
+
+@pytest.mark.parametrize(("apart", "named"), [(1e-4, []), (2e-4, []), (0.02, [1])])
+def test_a_mean_that_each_rank_rounds_is_nobodys_own(tmp_path: Path, apart: float, named: list[int]) -> None:
+    """Some print it a step before the others."""
+    for rank in range(4):
+        lost = 8 if rank == 1 else 9
+        told = (f"{2 - 0.05 * step + apart * (rank * 3 % 4):.5f}" if step < lost else "nan" for step in range(12))
+        lines = [f"rank={rank} step={step} avg_loss={value}" for step, value in enumerate(told)]
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    verdict = analyze(tmp_path).verdict
+    assert ([*verdict.ranks], [*verdict.suspects.ranks]) == (named, [])
+
+
+@pytest.mark.parametrize("shift", [1, 2])
+def test_who_counts_its_steps_from_another_number_is_not_ahead(tmp_path: Path, shift: int) -> None:
+    """All lose their loss together; rank 1's records begin and end with smaller numbers."""
+    for rank in range(4):
+        first = 100 - (shift if rank == 1 else 0)
+        told = (f"{2 + 0.07 * ((5 * rank + 3 * at) % 11):.4f}" if at < 8 else "nan" for at in range(14))
+        lines = [f"rank={rank} step={first + at} loss={value} act={value}" for at, value in enumerate(told)]
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    assert [*analyze(tmp_path).verdict.ranks] == []
+
+
+@pytest.mark.parametrize(("names", "named"), [(("enc_loss", "dec_loss"), []), (("enc_loss", "enc_loss"), [3])])
+def test_losses_of_several_works_tell_no_layout(tmp_path: Path, names: tuple[str, str], named: list[int]) -> None:
+    for rank in range(4):
+        lost = 8 if rank == 3 else 9
+        told = (f"{2 + 0.07 * ((5 * rank + 3 * at) % 11):.4f}" if at < lost else "nan" for at in range(12))
+        lines = [f"rank {rank} step {at} {names[rank // 2]} {value}" for at, value in enumerate(told)]
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    assert [*analyze(tmp_path).verdict.ranks] == named

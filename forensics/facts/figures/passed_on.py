@@ -21,7 +21,7 @@ from forensics.facts.figures.before_steps import placed
 from forensics.facts.figures.given_out import given_out
 from forensics.facts.figures.held_parts import Key
 from forensics.facts.figures.odd_values import OddValue, lost_losses, odd_value, told_values
-from forensics.facts.figures.own_values import has_experts
+from forensics.facts.figures.own_values import counts_apart, has_experts
 from forensics.facts.figures.told_once import told_once
 from parsers.schema.tables import TableName
 from parsers.text.sides import GIVEN, TAKEN, side_of
@@ -32,8 +32,11 @@ _WAY = frozenset(("to", "from", "via", "next", "prev", "previous", "of"))
 
 def lost_first(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
     """Whose figure was bad first: what one line tells of both sides proves most, then who lost it alone, then what goes from rank to rank."""
-    told = {**tables, "values": placed(told_once(tables["values"]), tables["steps"], job)}, job
-    return given_out(*told) or odd_value(*told) or passed_on(*told)
+    values = told_once(tables["values"])
+    told = {**tables, "values": placed(values, tables["steps"], job)}, job
+    found = given_out(*told) or odd_value(*told) or passed_on(*told)
+    is_apart = found is not None and found.rank in counts_apart(tables["steps"], job)
+    return None if is_apart else found
 
 
 class _Record:
