@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from forensics.facts.figures.before_steps import placed
+from forensics.facts.figures.evaluations import without_judging
 from forensics.facts.figures.given_out import given_out
 from forensics.facts.figures.held_parts import Key
 from forensics.facts.figures.odd_values import OddValue, lost_losses, odd_value, told_values
@@ -32,7 +33,7 @@ _WAY = frozenset(("to", "from", "via", "next", "prev", "previous", "of"))
 
 def lost_first(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
     """Whose figure was bad first: what one line tells of both sides proves most, then who lost it alone, then what goes from rank to rank."""
-    values = told_once(tables["values"])
+    values = without_judging(told_once(tables["values"]), tables["steps"], job)
     told = {**tables, "values": placed(values, tables["steps"], job)}, job
     found = given_out(*told) or odd_value(*told) or passed_on(*told)
     is_apart = found is not None and found.rank in counts_apart(tables["steps"], job)
