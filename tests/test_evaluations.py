@@ -138,3 +138,17 @@ def test_what_has_no_value_beside_a_sound_loss(tmp_path: Path, beside: str) -> N
     lines.insert(20, f"eval @ step 20: val_loss=2.5 {beside}")
     (tmp_path / "train.log").write_text("\n".join([*lines, "training finished"]) + "\n")
     assert analyze(tmp_path).verdict.kind == "healthy"
+
+
+@pytest.mark.parametrize("name", ["recall", "recall_rare", "precision", "loss_class_3", "train/iou", "f1"])
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_only_judges_is_nobodys_fault_while_all_losses_are_numbers(tmp_path: Path, name: str, kept: bool) -> None:
+    for rank in range(4):
+        rows = []
+        for step in range(14):
+            lost = step > 8 or (step == 8 and rank == ODD)
+            own = round(2 + 0.07 * ((5 * rank + 3 * step) % 11), 4)
+            loss = own if kept or not lost else float("nan")
+            rows.append(json.dumps({"rank": rank, "step": step, "loss": loss, name: float("nan") if lost else own}))
+        (tmp_path / f"{rank}.jsonl").write_text("\n".join(rows) + "\n")
+    assert analyze(tmp_path).verdict.ranks == ([] if kept else [ODD])

@@ -1,10 +1,12 @@
 """When a bad value is its rank's own: the layout is plain data parallel, by what ranks print or by arguments."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics import analyze
 from forensics.facts.figures.own_values import is_data_parallel, mates, own_loss
 from parsers.schema.tables import TableName, Tables, empty, table
 
@@ -132,3 +134,87 @@ def test_the_mean_that_a_console_of_one_rank_prints_is_nobodys_own(console: str,
     tables["steps"] = tables["steps"].vstack(table("steps", mean)) if bad else tables["steps"]
     found = own_loss(tables, JOB, mates(tables, JOB))
     assert found is not None and (found.step, [row["rank"] for row in found.rows]) == (6, [bad])
+
+
+def _logs(folder: Path, head: str, before: str = "", behind: str = "") -> Path:
+    """Each rank's own losses; rank 1's is no number a step before those of all others."""
+    for rank in range(4):
+        lines = [head] if head else []
+        for step in range(12):
+            value, other = (2 + 0.07 * ((5 * rank + 3 * step * k) % 11) - 0.05 * step for k in (1, 2))
+            lost = step > 8 or (step == 8 and rank == 1)
+            told = [f"rank={rank} step={step} loss={'nan' if lost else f'{value:.4f}'}"]
+            told += [f"{before}={other:.4f} {behind}={'inf' if lost else f'{other + 1:.4f}'}"] if before else []
+            lines.append(" ".join(told))
+        (folder / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "context_parallel_size=4",
+        "--context-parallel-size 4",
+        "sequence_parallel_size: 2",
+        "ulysses_degree=4",
+        "ring attention over 4 ranks",
+        "tp=4",
+        "tensor_model_parallel_size=4",
+        "layout pp=2 dp=2",
+        "2 pipeline stages",
+        "num_experts=8",
+        "model: mixture of experts, 16 experts, top-2 routing",
+    ],
+)
+def test_where_ranks_share_the_work_on_a_sample_differing_losses_name_nobody(tmp_path: Path, head: str) -> None:
+    verdict = analyze(_logs(tmp_path, head)).verdict
+    assert (verdict.kind, [*verdict.ranks], [*verdict.suspects.ranks]) == ("numerics", [], [])
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [("moe_in", "moe_out"), ("expert_in", "expert_out"), ("a2a_in", "a2a_out"), ("dispatched", "combined"), ("permuted", "unpermuted"), ("all2all_in_amax", "all2all_out_amax")],
+)  # fmt: skip
+def test_who_received_what_an_expert_made_is_not_named(tmp_path: Path, before: str, behind: str) -> None:
+    verdict = analyze(_logs(tmp_path, "", before, behind)).verdict
+    assert (verdict.kind, [*verdict.ranks], [*verdict.suspects.ranks]) == ("numerics", [], [])
+
+
+@pytest.mark.parametrize(
+    "head", ["", "context_parallel_size=1", "tp=1 pp=1 dp=4", "num_experts=1", "tp=21 fp=3 fn=4", "sp=0.5"]
+)
+def test_else_it_is_its_own(tmp_path: Path, head: str) -> None:
+    assert [*analyze(_logs(tmp_path, head, "ffn_in", "ffn_out")).verdict.ranks] == [1]
+
+
+@pytest.mark.parametrize(("apart", "named"), [(1e-4, []), (2e-4, []), (0.02, [1])])
+def test_a_mean_that_each_rank_rounds_is_nobodys_own(tmp_path: Path, apart: float, named: list[int]) -> None:
+    """Some print it a step before the others."""
+    for rank in range(4):
+        lost = 8 if rank == 1 else 9
+        told = (f"{2 - 0.05 * step + apart * (rank * 3 % 4):.5f}" if step < lost else "nan" for step in range(12))
+        lines = [f"rank={rank} step={step} avg_loss={value}" for step, value in enumerate(told)]
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    verdict = analyze(tmp_path).verdict
+    assert ([*verdict.ranks], [*verdict.suspects.ranks]) == (named, [])
+
+
+@pytest.mark.parametrize("shift", [1, 2])
+def test_who_counts_its_steps_from_another_number_is_not_ahead(tmp_path: Path, shift: int) -> None:
+    """All lose their loss together; rank 1's records begin and end with smaller numbers."""
+    for rank in range(4):
+        first = 100 - (shift if rank == 1 else 0)
+        told = (f"{2 + 0.07 * ((5 * rank + 3 * at) % 11):.4f}" if at < 8 else "nan" for at in range(14))
+        lines = [f"rank={rank} step={first + at} loss={value} act={value}" for at, value in enumerate(told)]
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    assert [*analyze(tmp_path).verdict.ranks] == []
+
+
+@pytest.mark.parametrize(("names", "named"), [(("enc_loss", "dec_loss"), []), (("enc_loss", "enc_loss"), [3])])
+def test_losses_of_several_works_tell_no_layout(tmp_path: Path, names: tuple[str, str], named: list[int]) -> None:
+    for rank in range(4):
+        lost = 8 if rank == 3 else 9
+        told = (f"{2 + 0.07 * ((5 * rank + 3 * at) % 11):.4f}" if at < lost else "nan" for at in range(12))
+        lines = [f"rank {rank} step {at} {names[rank // 2]} {value}" for at, value in enumerate(told)]
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    assert [*analyze(tmp_path).verdict.ranks] == named

@@ -133,3 +133,27 @@ def test_files_of_hosts_that_count_their_places(name: str, first: int, ranks: li
     }
     files[f"hx2/{name.format(1 + first)}"] += OWN
     assert named(tmp_path, files | {"places.csv": LISTED}) == ranks
+
+
+def job_with_figures(said: str, number: int = 41230) -> dict[str, str]:
+    """A driver that tells a figure beside each rank, and the end of a process whose number is one of these."""
+    files = {f"logs/rank_{at}.log": steps(at) for at in range(4)}
+    told = "".join(f"2026-03-04 05:07:0{at} rank {at} {said.format(n=number + at)}\n" for at in range(4))
+    ended = "2026-03-04 05:07:20 process 41231 died with signal 9\n2026-03-04 05:07:21 launcher: child 41231 exited with code -9\n"
+    return {**files, "driver.log": told + ended}
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["processed {n} tokens", "has {n} samples", "({n} samples)", "holds {n} parameters", "{n} batches per epoch", "numel {n}", "seed {n}",
+     "(seed {n})", "offset {n}", "n={n}", "opened {n} files", "size {n}", "listening on {n}", "fd {n}", "ran for {n} milliseconds"],
+)  # fmt: skip
+def test_a_figure_beside_a_rank_is_no_number_of_its_process(tmp_path: Path, said: str) -> None:
+    assert named(tmp_path, job_with_figures(said)) == []
+
+
+@pytest.mark.parametrize(
+    "said", ["pid {n}", "(pid {n})", "is process {n}", "-> {n}", ": {n}", "started as {n}", "spawned {n}"]
+)
+def test_a_number_beside_a_rank_that_measures_nothing_is_that_of_its_process(tmp_path: Path, said: str) -> None:
+    assert named(tmp_path, job_with_figures(said)) == [1]

@@ -34,12 +34,31 @@ _EXPERTS = regex(
     r"(?i)\b(?:expert|ep)[ _-]?(?:model[ _-])?(?:parallel(?:ism)?[ _-])?(?:world[ _-]?)?(?:size|degree)[ =:\"']{1,3}(\d{1,6})\b"
     r"|\b(\d{1,6})[ -]way expert[ -]parallel|\bexpert[ -]parallel(?:ism)? (?:over|across|among|on) (?:all )?(\d{1,6}) (?:ranks|processes|workers|devices|gpus|npus)\b"
 )
+OF_EXPERTS = "experts"
+_MANY = regex(
+    r"(?i)(?<![a-z])(?:num|n|number of)[ _-](?:[a-z]{2,8}[ _-])?experts[\"']?[ =:\"']{1,3}(\d{1,6})\b|\b(\d{1,6}) (?:[a-z]{2,8} )?experts\b|\bmixture[ _-]of[ _-](experts)\b"
+)
+DIVIDED = "divided"
+_LARGER = r"(?:[2-9]|[1-9]\d{1,5})"
+_AXIS = r"(?:tensor|pipeline|context|sequence|ulysses|ring|tp|pp|cp|sp)"
+_DIVIDED = regex(
+    rf"(?i)(?<![a-z]){_AXIS}(?:[ _-]?(?:model|parallel(?:ism)?|attention|world|size|degree)){{1,3}}[\"']?[ =:\"']{{1,3}}{_LARGER}(?![\w.])"
+    rf"|(?<![a-z])(?:tp|pp|cp)[=:]{_LARGER}(?![\w.])(?!.*\bf[pn][=:])"  # and no true positives
+    rf"|\b{_LARGER}[ -]way {_AXIS}\b|(?<![a-z])(?:tensor|context|sequence|pipeline|ring)[ -](?:parallel(?:ism)?|attention) (?:over|across|among|on) "
+    rf"|\b{_LARGER} pipeline stages\b|\bpipeline[ _-](?:parallel[ _-])?stages[\"']?[ =:]{{1,3}}{_LARGER}\b|\bPipelineModule\b|\bPipelineStage\b"
+)
 
 
 def experts(text: str) -> dict[str, str]:
-    """Name of the argument → over how many ranks the experts are spread, where a line says so."""
-    found = _EXPERTS.search(text)
-    return {} if found is None else {EXPERTS: found[1] or found[2] or found[3]}
+    """Name of the argument → over how many ranks the experts are spread, and how many there are, where a line says so."""
+    found, many = _EXPERTS.search(text), _MANY.search(text)
+    told = {} if found is None else {EXPERTS: found[1] or found[2] or found[3]}
+    return told if many is None else told | {OF_EXPERTS: many[1] or many[2] or many[3]}
+
+
+def divided(text: str) -> dict[str, str]:
+    """That ranks share the work on one sample, where a line says so of any axis: by its size, or by its place there, which may be the same."""
+    return {DIVIDED: "yes"} if _DIVIDED.search(text) else {}
 
 
 def world(text: str) -> int | None:

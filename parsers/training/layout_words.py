@@ -7,6 +7,8 @@
     gradients are averaged over the 6 ranks                                                                         scripts
 
     expert parallel size 4, 1 expert per rank                  over how many ranks experts are spread: expert_model_parallel_size
+    num_experts: 8 · model: mixture of experts                 that there are any: experts
+    context_parallel_size: 4 · tp=2 · 2 pipeline stages        that ranks share the work on one sample: divided
 
     [dp 1/4] mesh: data=4 model=1                              a place among replicas, where there is nothing else: the rank
 
@@ -27,10 +29,10 @@ import polars as pl
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
-from parsers.text.layouts import experts, sizes
+from parsers.text.layouts import divided, experts, sizes
 from parsers.text.patterns import regex
 
-_SAYS = r"(?i)expert[ _-](?:model[ _-])?parallel|\bep_size|data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp|model parallel|tensor/pipeline|\bgrad(?:ient)?s? [0-9a-z_ ]{0,8}[0-9a-z_-]{4,16}ed (?:over|across|among|between) "
+_SAYS = r"(?i)experts?\b|\bep_size|parallel|attention|pipeline|\b(?:tp|pp|cp|sp|ulysses)[=:_]|data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp|model parallel|tensor/pipeline|\bgrad(?:ient)?s? [0-9a-z_ ]{0,8}[0-9a-z_-]{4,16}ed (?:over|across|among|between) "
 _PLACE = regex(r"(?i)(?<![\w-])(?:dp|data)(?:[ _-]?rank)?[ =:]{0,2}(?P<rank>\d{1,6}) ?/ ?(?P<world>\d{1,6})\b")
 AMONG_REPLICAS = "place among replicas"  # `how` of a rank that is one where there is no other axis
 _OF_A_STEP = r"(?i)\b(?:step|iter(?:ation)?|it|loss)\b[ =:]{1,3}[+-]?[0-9n]"  # a record of somebody else's
@@ -45,7 +47,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     for row in lines.filter(said).iter_rows(named=True):
         told = sizes(row["text"][:4096])
         claims += _claim(row, told)
-        for name, value in (told | experts(row["text"][:4096])).items():
+        for name, value in (told | experts(row["text"][:4096]) | divided(row["text"][:4096])).items():
             if (row["file"], name, value) not in seen:
                 seen.add((row["file"], name, value))
                 place = {key: reporter(row)[key] for key in ("rank", "host", "file", "line")}
@@ -68,6 +70,17 @@ PARSER = LineParser(
     anchors=(
         b"arallel",
         b"ep_size",
+        b"xperts",
+        b"ipeline",
+        b" attention",
+        b"_size",
+        b"_degree",
+        b"tp=",
+        b"pp=",
+        b"cp=",
+        b"tp:",
+        b"pp:",
+        b"cp:",
         b"dp=",
         b"dp ",
         b"dp:",

@@ -23,6 +23,7 @@ from parsers.schema.rules import LINE_CHARACTERS
 from parsers.text import durations, vocabulary
 from parsers.text.patterns import regex
 from parsers.text.quantities import bare_numbers
+from parsers.text.vocabulary import words_of
 
 _MOST = 64  # figures of a record
 BROKEN, _ENDS, _LARGE = (
@@ -78,6 +79,7 @@ _OF_WHOM = frozenset(
     ("step", "time", "rank", "local_rank", "node_rank", "host", "pid", "device", "pod", "address", "epoch", "attempt", "split", "tokens",
      "samples", "world_size", "loss_scale", "skipped", "nan_iterations", "per_s", "tflops")
 )  # fmt: skip
+_SIDES = (["in"], ["out"], ["input"], ["output"])
 _NAMING = frozenset(("tensor", "module", "phase", "name", "metric", "operation"))
 Values = dict[str, Any]
 
@@ -226,7 +228,8 @@ def _sort(name: str) -> str:
     if _COUNT_NAME.fullmatch(name):  # optimizer/nan, which times nothing
         return "count"
     timed = None if _MEASURED.fullmatch(name) else durations.figure(name)
-    if timed is not None and (timed.is_time or durations.sort_of(timed.phase) is not None):
+    is_side = words_of(name)[-1:] in _SIDES  # of a tensor, where no unit says that it is a time
+    if timed is not None and (timed.is_time or (durations.sort_of(timed.phase) is not None and not is_side)):
         return "left out"
     return "is fine" if _IS_FINE.fullmatch(name) else ""
 

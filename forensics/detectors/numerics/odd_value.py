@@ -12,7 +12,7 @@ from typing import Any
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import of_batch, roll_back
 from forensics.facts.figures.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of
-from forensics.facts.figures.own_values import has_experts
+from forensics.facts.figures.own_values import are_of_all, has_experts, is_divided
 from forensics.facts.figures.passed_on import lost_first
 from forensics.facts.figures.speakers import speakers
 from forensics.model.finding import Claim, Finding
@@ -70,14 +70,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
     # A part's weights, where what all hold or take in was a number still: nobody gave it that in this step.
     is_first |= found.is_held and bool(found.kept) and bool(said & _HELD) and not said & MADE
     is_first |= found.is_of_peers and not said & GRADIENT  # a gradient may have come from who learns
+    with_experts = has_experts(case.tables)  # who lost it may have been sent it
     alone = (
         case.is_data_parallel
-        or has_experts(case.tables)
         or is_first
         or found.is_proven
-        or found.is_ahead
+        or (found.is_ahead and not with_experts)
         or is_its_own(found)
     )
+    is_of_all = not said.isdisjoint(("loss", "losses")) and are_of_all(case.tables, case.job_told_of)
+    may_be_others = with_experts or is_divided(case.tables) or is_of_all
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
     if found.step is None:
         checked = words.ODD_VALUE_CHECKED if case.tables["steps"].height else words.ODD_VALUE_AT_A_CHECK
@@ -108,7 +110,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             detector=DETECTOR.name,
             cause=cause,
             ranks=(found.rank,) if alone else (),
-            suspect_ranks=() if alone or names is not None else (found.rank,),
+            suspect_ranks=() if alone or names is not None or may_be_others else (found.rank,),
             undecided=("membership_unknown",) if names is not None else () if alone else ("tied_explanations",),
             first_anomaly=FirstAnomaly(
                 rank=found.rank if alone else None,

@@ -4,6 +4,8 @@ were, it is theirs that made it so.
 
 A record that tells a loss of the training as well may fill in NaN where nothing was evaluated: its first ones are numbers, and none comes after
 a NaN, or it says nothing; nor does a NaN that comes sooner after a number than any other number did.
+
+What only judges (a recall, the loss of one class) has no value where there is nothing to judge: while the losses of all stay numbers, nothing came of it.
 """
 
 import polars as pl
@@ -11,6 +13,7 @@ import polars as pl
 from forensics.model.told import has_kind, values
 
 _FIRST = 2  # figures of evaluations that were numbers, of a record that may fill in others
+_JUDGES = r"(?i)(?:^|[^a-z])(?:loss(?:es)?|recall|precision|f1|auc|auroc|acc(?:uracy)?|iou|map|ap|bleu|rouge|wer|cer|ppl|perplexity)(?:[^a-z=\s][^=\s]*)?="
 _SCOPE = '{"scope": "evaluation"}'
 
 
@@ -74,3 +77,19 @@ def _as_events(lost: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
     given = [name for name in events.columns if name in rows.columns]
     empty = [pl.lit(None).alias(name) for name in events.columns if name not in rows.columns]
     return rows.select(*given, *empty).select(events.columns).cast(events.schema)
+
+
+def without_judging(values: pl.DataFrame, steps: pl.DataFrame, job: frozenset[int]) -> pl.DataFrame:
+    """Rows of `values` without the bad figures that only judge, where every rank tells losses from the first of them on, and all of these are numbers."""
+    bad = pl.col("bad").str.split(" ")
+    of_it = pl.element().str.contains(_JUDGES)
+    first = values.filter(pl.col("bad").str.contains(_JUDGES))["step"].min()
+    if not isinstance(first, int):
+        return values
+    after = steps.filter(
+        (pl.col("phase").fill_null("train") == "train") & pl.col("loss").is_not_null() & (pl.col("step") >= first)
+    )
+    if not after["loss"].is_finite().all() or not job <= {*after["rank"].drop_nulls()}:
+        return values
+    kept = bad.list.eval(pl.element().filter(~of_it)).list.join(" ")
+    return values.with_columns(pl.when(kept != "").then(kept).alias("bad"))

@@ -21,7 +21,6 @@ from parsers.text.sides import GIVEN, side_of
 
 _BECOMES = regex(r"(?:-{1,2}>|=>|→|⇒)\s*$")
 _TELLS = rf"(?i){'|'.join(sorted(GIVEN))}|->|=>|→|⇒"  # of all rows, those that may
-_OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"
 _AN_EXPERT = regex(r"(?i)(?:^|[^a-z])experts?[ ._:#/=(\[-]{0,3}[#\d]")
 _TOLD = ("rank", "step", "microbatch", "of", "file", "line", "time_ns")
 
@@ -53,8 +52,7 @@ def given_out(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     if len(makers) != 1 or _is_back(later, job):
         return None
     [made] = makers
-    with_experts = has_experts(tables) or values["of"].cast(pl.String).str.contains(_OF_EXPERTS).any()
-    if with_experts and not _AN_EXPERT.search(made["of"]):
+    if has_experts(tables) and not _AN_EXPERT.search(made["of"]):
         return None
     name, value = made["given"][0]
     row = {column: made[column] for column in _TOLD} | {"name": name, "value": value}

@@ -3,7 +3,8 @@
 Tensor-parallel mates print the same loss, and stages of a pipeline but the last print none. So where most ranks of the
 job print a loss that is no other rank's, over several steps, the layout is plain data parallel; arguments may say so, too. Then a
 bad value that a rank made before the averaging is that rank's alone. Where ranks print the loss of others in parts of one size, a
-part is a replica of the model: the value is of one of its ranks. Experts take what other ranks send, whatever loss these print.
+part is a replica of the model: the value is of one of its ranks. Experts take what other ranks send, whatever loss these print; where anything
+tells of them, or of an axis along which ranks share the work on one sample, differing losses prove nothing.
 A trainer that has no stages of a pipeline tells by its frames below a failure that a loss is of the rank that computed it, and of its mates in a layer.
 """
 
@@ -22,10 +23,22 @@ _RANKS = 3  # of which one is unlike the others
 _TELL = 3 * _DIFFER  # losses that say as much, of more ranks in fewer steps
 _BY_CHANCE = 1 / 3  # of its steps may a rank print another's loss: four digits are few
 NO_STEP = -1  # of what was bad at moments of which no step is told
+_ROUNDED = 5e-4  # of a loss, between the largest and the least of all ranks: the same one, each rounded on its way
 _OUTLIER = 1e6  # times the loss of the others, or 1 where that is less
 _ONES = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
 _EXPERTS = ("expert_model_parallel_size", "expert_parallel_size", "ep_size", "moe_ep_size")
+_MANY = ("experts", "num_experts", "num_moe_experts")
+_OF_EXPERTS = (
+    r"(?i)(?:^|[^a-z])(?:moe|experts?|routers?|dispatch(?:ed)?|a2a|all[_-]?(?:to|2)[_-]?all|unpermuted?)(?:[^a-z]|$)"
+)
+_NAMES: Mapping[TableName, tuple[str, ...]] = {
+    "values": ("of", "fine", "bad"),
+    "steps": ("figures",),
+    "timings": ("name", "phase"),
+}
+_DIVIDED = (*_ONES, "context_parallel_size")
 
+_LOSS = r"(?i)[^ =]*loss(?:es)?\b"
 _STAGELESS = regex(
     r"/(?:pytorch_)?lightning/(?:pytorch|fabric|trainer|loops)/|/transformers/trainer\.py$|/torch/nn/parallel/distributed\.py$|/(?:mmengine|mmcv|ignite)/|"
     r"/composer/trainer/|/(?:timm|fastai|detectron2|catalyst)/"
@@ -50,16 +63,16 @@ class OwnLoss(msgspec.Struct, frozen=True):
 
 def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
     """Tables of an attempt, and its ranks → whether the values of each rank are its own. False where nothing tells."""
-    if len(job) < 2 or has_experts(tables):
+    if len(job) < 2 or has_experts(tables) or is_divided(tables):
         return False
     # What two ranks print may differ for other reasons.
-    is_shown = len(job) > 2 and _losses_differ(tables["steps"], max(job) + 1)
+    is_shown = len(job) > 2 and _losses_differ(tables["steps"], max(job) + 1) and _is_one_work(tables)
     return is_shown or is_told(tables, job)
 
 
 def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tuple[frozenset[int], ...]:
-    """The ranks in parts that each print one loss over several steps, all of one size and three or more, where every rank of the
-    job prints it; else none."""
+    """The ranks in parts of several that each print one loss over several steps, all of one size and three or more, where every rank of
+    the job prints it; else none."""
     if not tables["steps"]["loss"].count():
         return ()
     own = _own(tables["steps"], max(job, default=0) + 1)
@@ -67,7 +80,7 @@ def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tupl
     told = own.group_by("rank").agg(pl.col("step"), pl.col("loss")).filter(pl.col("step").list.len() >= _STEPS)
     parts = told.group_by("step", "loss").agg("rank")["rank"].to_list()
     sizes = {len(part) for part in parts}
-    is_whole = len(sizes) == 1 and sum(len(part) for part in parts) == len(job)
+    is_whole = len(sizes) == 1 and sizes != {1} and sum(len(part) for part in parts) == len(job)
     return tuple(frozenset(part) for part in parts) if is_whole and len(parts) > 2 and not has_experts(tables) else ()
 
 
@@ -98,6 +111,8 @@ def own_loss(
         return None
     found = rows.filter(bad).sort("rank")
     ranks = frozenset(found["rank"].to_list())
+    if ranks & counts_apart(every, job):
+        return None
     is_of_parts = all(part <= ranks or not part & ranks for part in parts)
     if any(len(part) > 1 for part in parts) and not (is_of_parts and rows.height == len(job)):
         return None
@@ -153,13 +168,68 @@ def has_no_stages(tables: Mapping[TableName, pl.DataFrame], ranks: Collection[in
 
 
 def has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:
-    """Whether arguments, or the names of modules that were checked, tell of experts that may be on other ranks."""
-    told = tables["settings"].filter(pl.col("name").is_in(_EXPERTS) & ~pl.col("value").is_in(["1", "0", "None"]))
-    events = tables["events"]
+    """Whether arguments, or the names of modules that were checked or of figures, tell of experts that may be on other ranks."""
+    settings, events = tables["settings"], tables["events"]
+    spread = settings.filter(pl.col("name").is_in(_EXPERTS))["value"]
+    many = settings.filter(pl.col("name").is_in(_MANY) & ~pl.col("value").is_in(["0", "1", "None"]))
     checked = events.filter(
         (pl.col("kind") == "nan_assert") & pl.col("detail").str.contains(r'"module": "[^"]*(?i:expert|moe)')
     )
-    return bool(told.height or checked.height or events.filter(pl.col("kind") == "expert_load").height)
+    told = ((tables.get(name), columns) for name, columns in _NAMES.items())
+    named = any(
+        rows[column].cast(pl.String).str.contains(_OF_EXPERTS).any()
+        for rows, columns in told
+        if rows is not None
+        for column in columns
+    )
+    is_told = not {*spread} <= {"1", "0", "None"} or (bool(many.height) and not spread.len())
+    return is_told or bool(checked.height or named or events.filter(pl.col("kind") == "expert_load").height)
+
+
+def is_divided(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+    """Whether anything tells of an axis along which ranks share the work on one sample."""
+    settings = tables["settings"]
+    larger = pl.col("name").is_in(_DIVIDED) & ~pl.col("value").is_in(["0", "1", "None"])
+    return bool(settings.filter(larger | (pl.col("name") == "divided")).height)
+
+
+def are_of_all(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
+    """Is the loss that ranks print that of all, on each of them?"""
+    return _are_alike(_own(tables["steps"], max(job, default=0) + 1))
+
+
+def _are_alike(most: pl.DataFrame) -> bool:
+    """Do the losses of a step differ by no more than each may have rounded it?"""
+    loss = pl.col("loss")
+    spread = (
+        most.group_by("step").agg(((loss.max() - loss.min()) / loss.abs().max()).alias("spread"))["spread"].median()
+    )
+    return isinstance(spread, float) and spread <= _ROUNDED
+
+
+def _is_one_work(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+    """Has no rank a loss under names that another one never tells, as an encoder and a decoder, or two nets that learn from each other, have?"""
+    values = tables.get("values")
+    if values is None or not values.height:
+        return True
+    names = pl.concat_str(
+        pl.col("fine").cast(pl.String), pl.col("bad"), separator=" ", ignore_nulls=True
+    ).str.extract_all(_LOSS)
+    told = values.filter(pl.col("rank").is_not_null()).select("rank", names.alias("name")).explode("name").drop_nulls()
+    own = [frozenset(found) for found in told.unique().group_by("rank").agg("name")["name"].to_list()]
+    return not own or bool(frozenset.intersection(*own))
+
+
+def counts_apart(steps: pl.DataFrame, job: frozenset[int]) -> frozenset[int]:
+    """The ranks whose records begin and end as many steps before those of most, which begin and end alike: they count from another number."""
+    told = steps.filter(pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null())
+    ends = told.group_by("rank").agg(pl.col("step").min().alias("first"), pl.col("step").max().alias("last"))
+    usual = ends.group_by("first", "last").len().filter(2 * pl.col("len") > len(job))
+    if len(job) < _RANKS or usual.height != 1:
+        return frozenset()
+    first, last, _ = usual.row(0)
+    shift = first - pl.col("first")
+    return frozenset(ends.filter((shift > 0) & (shift == last - pl.col("last")))["rank"].to_list())
 
 
 def _own(steps: pl.DataFrame, world: int) -> pl.DataFrame:
@@ -211,6 +281,8 @@ def _losses_differ(steps: pl.DataFrame, world: int) -> bool:
     fewer steps, in none of which two of them may print the same then."""
     most = _own(steps, world).with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
     ranks = most.group_by("rank").agg(pl.len().alias("steps"), pl.col("shared").mean())
+    if _are_alike(most):
+        return False
     if most["step"].n_unique() in range(2, _DIFFER) and most.height >= _TELL and not most["shared"].any():
         return 2 * ranks.filter(pl.col("steps") > 1).height > world
     ranks = ranks.filter(pl.col("steps") >= _DIFFER)

@@ -18,23 +18,26 @@ from typing import Any
 import polars as pl
 
 from forensics.facts.figures.before_steps import placed
+from forensics.facts.figures.evaluations import without_judging
 from forensics.facts.figures.given_out import given_out
 from forensics.facts.figures.held_parts import Key
 from forensics.facts.figures.odd_values import OddValue, lost_losses, odd_value, told_values
-from forensics.facts.figures.own_values import has_experts
+from forensics.facts.figures.own_values import counts_apart, has_experts
 from forensics.facts.figures.told_once import told_once
 from parsers.schema.tables import TableName
 from parsers.text.sides import GIVEN, TAKEN, side_of
 from parsers.text.vocabulary import words_of
 
 _WAY = frozenset(("to", "from", "via", "next", "prev", "previous", "of"))
-_OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what they give was made where they are
 
 
 def lost_first(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
     """Whose figure was bad first: what one line tells of both sides proves most, then who lost it alone, then what goes from rank to rank."""
-    told = {**tables, "values": placed(told_once(tables["values"]), tables["steps"], job)}, job
-    return given_out(*told) or odd_value(*told) or passed_on(*told)
+    values = without_judging(told_once(tables["values"]), tables["steps"], job)
+    told = {**tables, "values": placed(values, tables["steps"], job)}, job
+    found = given_out(*told) or odd_value(*told) or passed_on(*told)
+    is_apart = found is not None and found.rank in counts_apart(tables["steps"], job)
+    return None if is_apart else found
 
 
 class _Record:
@@ -70,9 +73,7 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     """Tables of an attempt, and its ranks → the first bad figure of the one that gave it, `is_proven`."""
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any() or has_experts(tables):
-        return None
-    if values["of"].cast(pl.String).str.contains(_OF_EXPERTS).any():
-        return None
+        return None  # what they give was made where they are
     own = values.filter(pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null())
     told = told_values(own)
     bad = told.filter("bad")

@@ -10,7 +10,7 @@ A **family** is such lines, of all files together. Of a number in it is asked, o
 - does it come again at each place, 0 … p-1: the **local rank**;
 - is it one at each place, and 0 … n-1 over all places, and the word says so, or n is told: the **number of the node**;
 - is it large, another one in each row of a place, no part of a total, and used elsewhere as well (before lines, in names of files, as the number of a
-  stack), or called pid: the **pid**.
+  stack), or called pid: the **pid**; but no size, seed or place in data by the word before it, nor how many of the things behind it.
 
 Rows of a table that counts steps are none: each tells of a moment, and what is large in them is a size.
 The word before a number only excludes (part, step, layer, expert), unless it counts all of a launch in the order of their pids, or breaks ties: two columns that may be ranks and differ are none unless one alone is
@@ -44,6 +44,12 @@ _LABEL = regex(
 _GIVEN = regex(
     r"(?i)(?:part(?:ition)?|split|fold|chunk|slice|bucket|file|segment|block|tile|batch|port|layer|head|sample|page|row)[ _#:=-]{0,3}\Z"
 )
+_MEASURED = regex(
+    r"(?i)(?<![a-z])(?:size|length|len|count|n|num|numel|total|sum|hash|seed|offset|index|idx|pos(?:ition)?|cursor|fd|uid|gid|job|gen|nonce|listening on|bound to|begins at|starts at)[ _#:=-]{0,3}\Z"
+)
+_THINGS = regex(
+    r" ?(?!(?:i|wa|ha|a|exit|start|die|join|run|begin|end|stop|report|say|serve)s\b)(?i:[a-z]{2,24}[^\Wsu]s)\b"
+)  # so many of them, behind a number
 _OF_PROCESS = regex(r"(?i)(?:rank|process|proc|id|index|number)[\"']?[ _#:=-]{0,3}\Z")
 _OF_TOTAL = regex(
     rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d{{1,7}})[-_.]?of[-_.]?(?P<total>\d{{1,7}})(?!\d)"
@@ -60,6 +66,7 @@ _IS_LOCAL = regex(
     r"(?i)(?:local(?:[_ -]?(?:rank|id|index|process|worker))?|slot|place|本地(?:进程|序号|编号)?|局部(?:进程|序号|编号)?)[\"']?[\s:=#_-]*\Z"
 )
 _IS_NODE = regex(r"(?i)(?:node|host|machine|(?<!in[ _])group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
+_NO_PIDS = (_GIVEN, _IS_NODE, _MEASURED)
 _IS_WORKER = regex(r"(?i)(?<![a-z])worker(?:[_ -]?(?:id|index|rank))?[\"']?[\s:=#_-]*\Z")  # of a server of parameters
 # of a process, above a column that counts them
 _IS_ID = regex(r"(?i)(?:global[_ ]?)?(?:id|index|proc(?:ess)?|worker)|(?:.*\W)?task[ :=#]{0,2}")
@@ -240,19 +247,20 @@ class _Family:
         return found
 
     def _is_pid(self, at: int) -> bool:
-        column = self._columns[at]
+        column, label = self._columns[at], self._labels[at]
         if min(column) == 0 or any(len(set(own)) < len(own) for own in self._by_place(column).values()):
             return False  # no process of a person's is number 0
-        if _IS_PID.search(self._labels[at]):
+        if _IS_PID.search(label):
             return True
-        label, values = self._labels[at], {*column}
-        if min(column) < PID or _TOTAL.match(self._rows[0].said.line.text, self._ends[at]):
+        text, end = self._rows[0].said.line.text, self._ends[at]
+        if min(column) < PID or _TOTAL.match(text, end) or _THINGS.match(text, end):
             return False
         if any(_printed(row) - {number} for row, number in zip(self._rows, column, strict=True)):
             return False  # what stands before the words is the process's
         if _IS_TAGGED.search(label) or _OF_PID.search(label):
             return True
-        if 2 * len(values) <= len(column) or _GIVEN.search(label) or _IS_NODE.search(label) or _is_figure(label):
+        values = {*column}
+        if 2 * len(values) <= len(column) or _is_figure(label) or any(one.search(label) for one in _NO_PIDS):
             return False
         fewest = 1 if any(self._is_of_process(one) for one in range(len(self._columns)) if one != at) else _FEWEST
         return sum(self._used[number] > 1 for number in values) >= fewest
