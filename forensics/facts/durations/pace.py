@@ -11,7 +11,6 @@ These are facts beside a verdict and never one: no job reaches the peak, and wha
 
 import csv
 import re
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -22,7 +21,7 @@ from forensics.model.expected import Expected
 from forensics.model.said import Form, Said
 from forensics.model.told import values
 from forensics.words import facts as words
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _OPS = 12  # of a product of matrices: multiply and add, forward and twice backward, in two of a layer's products each
 _RECOMPUTED = 4 / 3  # the forward pass is done twice
@@ -37,7 +36,7 @@ _PLAIN = (None, "None", "False", "0", "1")  # values of these that leave a dense
 _FEWEST = 3  # printed figures of which a median is told
 
 
-def pace(tables: Mapping[TableName, pl.DataFrame], world: int, spent: Spent, expected: Expected) -> list[Said]:
+def pace(tables: Tables, world: int, spent: Spent, expected: Expected) -> list[Said]:
     """Tables of one attempt → sentences; none where the log prints no step."""
     if not tables["steps"].height:
         return []

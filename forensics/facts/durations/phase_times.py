@@ -17,14 +17,12 @@ Where the named phases are most of a printed step, what they leave of it is a ph
 of. That it is no wait is shown by the others, who wait in a timed phase while one spends its time there.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.facts.durations.roles import Roles
 from forensics.facts.durations.wait_columns import with_wait_columns
 from forensics.model.told import told_by
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 from parsers.text.durations import sort_of
 
 REST = "rest of the step"
@@ -46,7 +44,7 @@ SCHEMA = {
 _KERNELS = ("compute", "memcpy")  # phases of a trace that are sums of its kernels
 
 
-def are_of_kernels(tables: Mapping[TableName, pl.DataFrame], rank: int, phase: str | None) -> bool:
+def are_of_kernels(tables: Tables, rank: int, phase: str | None) -> bool:
     """Are the times of a rank in a phase those of its device's kernels, as a profiler timed them there? No load of a host makes these longer."""
     if phase not in _KERNELS:
         return False
@@ -60,7 +58,7 @@ def _no_times() -> pl.DataFrame:
 
 
 @told_by("timings", "steps", "operations", nothing=_no_times)
-def phase_times(tables: Mapping[TableName, pl.DataFrame], roles: Roles) -> pl.DataFrame:
+def phase_times(tables: Tables, roles: Roles) -> pl.DataFrame:
     """Timings and step lines that tell rank and step → a row per rank, step and phase (schema SCHEMA)."""
     timed = _timings(tables["timings"])
     # A step that is timed by name is not timed a second time by the line of the step.

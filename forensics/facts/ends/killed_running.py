@@ -22,7 +22,7 @@ from forensics.facts.ends.process_ends import ProcessEnd
 from forensics.facts.rows.event_rows import detail, reference, rows
 from forensics.model.names import Cause
 from parsers.schema.event_kinds import STILL
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.lines.prefixes import strip
@@ -39,7 +39,7 @@ _WAITED = ("collective_timeout", "barrier_missing", "missing_members")
 
 
 def with_killed_running(
-    ends: Mapping[int, ProcessEnd], events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]
+    ends: Mapping[int, ProcessEnd], events: pl.DataFrame, tables: Tables, job: frozenset[int]
 ) -> dict[int, ProcessEnd]:
     """Ends by rank; events of one attempt; `job`: all its ranks → ends, with that of the one rank that was killed so."""
     sent = [row for row in rows(events, "closing_signal") if row["rank"] in job]
@@ -87,7 +87,7 @@ def _is_later(row: Mapping[str, Any], first: Mapping[str, Any]) -> bool:
     return is_timed and bool(row["time_ns"] > first["time_ns"])
 
 
-def _went_on(tables: Mapping[TableName, pl.DataFrame], kill: Mapping[str, Any]) -> bool:
+def _went_on(tables: Tables, kill: Mapping[str, Any]) -> bool:
     """Does any log of the job count on to within a few of its steps of the kill?"""
     files = own_logs(tables)
     clock = _CLOCK.search(_line(files, kill) or kill["text"] or "")

@@ -20,7 +20,7 @@ from forensics.facts.rows.error_words import may_be_rank
 from forensics.facts.rows.event_rows import Row, detail, own_rank, rows
 from forensics.model.signals import signal_of
 from forensics.model.told import values
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _SOON_NS = 120 * SECOND_NS
 _STEPS = 5  # the longest step as often, from the last one to the kill
@@ -35,7 +35,7 @@ def killed_servers(
     ends: Mapping[int, ProcessEnd],
     roles: Mapping[int, FailureRole],
     events: pl.DataFrame,
-    tables: Mapping[TableName, pl.DataFrame],
+    tables: Tables,
     identity: pl.DataFrame,
 ) -> tuple[Record, ...]:
     """Records of hardware; ends by rank with their roles; events of one attempt → the lines of the one such kill."""

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.stamps import DAY_NS, parse_time
 
@@ -24,7 +24,7 @@ _MINUTE_NS = 60 * 10**9
 _DAY_MINUTES = 24 * 60
 
 
-def of_another_day(failed: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
+def of_another_day(failed: pl.DataFrame, tables: Tables) -> pl.Series:
     """Failures with their number `_event`; tables of one attempt → the numbers of those of another day."""
     if not failed.height:
         return failed["_event"]

@@ -16,8 +16,6 @@ loaders are gone, peers are lost. A wait that ran out began before.
 A failure of another day is none of this attempt (other_days.py).
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.facts.ends.caught_errors import caught_errors
@@ -26,7 +24,7 @@ from forensics.facts.ends.process_ends import BY_ITS_RUNTIME, is_stopped_launche
 from forensics.facts.rows.hearsay import hearsay
 from forensics.model.told import has_kind
 from parsers.pytorch.elastic import WORKERS
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 # Never hardware: a device that reported an error goes on for a while; but a process that its runtime aborts does not. Never bad values: training goes on with NaN, but where a
 # program caught the exception that told of one.
@@ -55,7 +53,7 @@ _PRINTER = ["file", "rank"]
 _PLACE = ["file", "line"]
 
 
-def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
+def recovered_errors(tables: Tables) -> pl.Series:
     """Tables of one attempt, ranks global → for each row of `events`, whether it is an error that its printer outlived."""
     events = tables["events"].with_row_index("_event")
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
@@ -82,9 +80,7 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     return events["_event"].is_in(pl.concat([outlived, same]).implode()).alias("recovered")
 
 
-def with_recovered(
-    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]
-) -> dict[TableName, pl.DataFrame]:
+def with_recovered(tables: Tables, job: frozenset[int], seen: frozenset[int]) -> dict[TableName, pl.DataFrame]:
     """Tables → the same, `events` with the column `recovered`: also what is only told of a rank (facts/rows/hearsay.py)."""
     marked = recovered_errors(tables) | hearsay(tables, job, seen)
     return {**tables, "events": tables["events"].with_columns(marked.alias("recovered"))}

@@ -7,7 +7,7 @@ than its lines let wait for the next before, and that names what the error names
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -16,7 +16,7 @@ import polars as pl
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.facts.ends.process_ends import ProcessEnd
 from forensics.model.ref import Ref
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 
@@ -31,7 +31,7 @@ _NAME = regex(r"[A-Za-z][\w-]{2,80}(?:\.[A-Za-z][\w-]{1,80}){0,8}")
 _Lines = Sequence[tuple[int, str]]
 
 
-def complained_alike(tables: Mapping[TableName, pl.DataFrame], raised: Sequence[ProcessEnd]) -> tuple[Ref, ...]:
+def complained_alike(tables: Tables, raised: Sequence[ProcessEnd]) -> tuple[Ref, ...]:
     """Tables of one attempt, who failed → what most ranks complained of before these gave up for it, as one of them and another say; nothing where that is not so of each."""
     errors = [
         (end.rank, end.refs[0])

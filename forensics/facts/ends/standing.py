@@ -9,7 +9,7 @@ import polars as pl
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.facts.rows.event_rows import Row, rows
 from parsers.schema.event_kinds import STILL
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _NEAR = 2  # lines from the one word to the other
@@ -57,7 +57,7 @@ class Stood(msgspec.Struct, frozen=True):
     told: Sequence[Row]
 
 
-def stood_alike(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, job: Set[int]) -> Stood | None:
+def stood_alike(tables: Tables, events: pl.DataFrame, job: Set[int]) -> Stood | None:
     """Tables and events of one attempt → how all ranks of the job stand; None where one of them does not say so, has a step behind its word, or stands at another step:
     then somebody is elsewhere than the others. None, too, where a word, or a line behind it, tells what goes on without a step, and where somebody saw a process that is held."""
     steps, logs = tables["steps"], own_logs(tables)

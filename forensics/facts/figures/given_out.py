@@ -8,14 +8,14 @@ own first one was not. So no other rank made it, whatever the layout. Experts co
 elsewhere: where there are any, the row must be an expert's own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from forensics.facts.figures.odd_values import OddValue, lost_losses
 from forensics.facts.figures.own_values import has_experts
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.sides import GIVEN, side_of
 
@@ -26,7 +26,7 @@ _AN_EXPERT = regex(r"(?i)(?:^|[^a-z])experts?[ ._:#/=(\[-]{0,3}[#\d]")
 _TOLD = ("rank", "step", "microbatch", "of", "file", "line", "time_ns")
 
 
-def given_out(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
+def given_out(tables: Tables, job: frozenset[int]) -> OddValue | None:
     """Tables of an attempt, and its ranks → the first bad figure of the one that gave it, `is_proven`."""
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any():

@@ -13,7 +13,7 @@ import msgspec
 import polars as pl
 
 from forensics.facts.figures.speakers import speakers
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.replica_names import says_what
 
@@ -54,7 +54,7 @@ class Left(msgspec.Struct, frozen=True):
         return tuple(sorted(rank for side in self.sides for rank in side))
 
 
-def spoken(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def spoken(tables: Tables) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Tables of one attempt → `steps`, where no rank is told beside any hash with a negative number for each who speaks (facts/figures/speakers.py), and
     what these are named after: the first of -1."""
     told = tables["steps"].filter(pl.col("checksum").is_not_null())

@@ -17,7 +17,7 @@ from forensics.facts.figures.first_in_order import first_in_order
 from forensics.facts.figures.held_parts import Key, as_told, in_common
 from forensics.facts.figures.own_values import OwnLoss
 from forensics.facts.rows.event_rows import detail
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import words_of
@@ -83,7 +83,7 @@ class OddValue(msgspec.Struct, frozen=True):
     is_given: bool = False  # did it stay a number on all while what they compute was lost? Then no parameter is in it
 
 
-def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
+def odd_value(tables: Tables, job: frozenset[int]) -> OddValue | None:
     """Tables of an attempt, and its ranks → the first step in which one rank alone lost a figure, where it was so."""
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any():
@@ -156,7 +156,7 @@ def peers_of(values: pl.DataFrame, steps: pl.DataFrame, job: frozenset[int]) -> 
     return peers if peers | others >= job else job
 
 
-def undoubted(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], own: OwnLoss | None) -> OwnLoss | None:
+def undoubted(tables: Tables, job: frozenset[int], own: OwnLoss | None) -> OwnLoss | None:
     """The same loss of some ranks, unless another rank lost a figure of its own by that step: what a rank looked up in another's part of a table is in its
     loss, and in no fault of its own."""
     values = tables["values"]
@@ -394,7 +394,7 @@ def _is_shared(
     ranks: Mapping[Key, set[int]],
     rank: int,
     job: frozenset[int],
-    tables: Mapping[TableName, pl.DataFrame],
+    tables: Tables,
 ) -> bool:
     """Did all lose a figure in that very step, behind what one lost alone? Then it went through a reduction, though the step may have been
     left out afterwards. Where a loss scale is told, an overflow is how that is found."""

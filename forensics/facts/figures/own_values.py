@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _STEPS = 5  # with a finite loss of most ranks, for ranks to share it
@@ -48,7 +48,7 @@ class OwnLoss(msgspec.Struct, frozen=True):
     is_carried: bool = False
 
 
-def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
+def is_data_parallel(tables: Tables, job: frozenset[int]) -> bool:
     """Tables of an attempt, and its ranks → whether the values of each rank are its own. False where nothing tells."""
     if len(job) < 2 or has_experts(tables):
         return False
@@ -57,7 +57,7 @@ def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[in
     return is_shown or is_told(tables, job)
 
 
-def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tuple[frozenset[int], ...]:
+def mates(tables: Tables, job: frozenset[int]) -> tuple[frozenset[int], ...]:
     """The ranks in parts that each print one loss over several steps, all of one size and three or more, where every rank of the
     job prints it; else none."""
     if not tables["steps"]["loss"].count():
@@ -71,9 +71,7 @@ def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tupl
     return tuple(frozenset(part) for part in parts) if is_whole and len(parts) > 2 and not has_experts(tables) else ()
 
 
-def own_loss(
-    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], parts: Sequence[frozenset[int]]
-) -> OwnLoss | None:
+def own_loss(tables: Tables, job: frozenset[int], parts: Sequence[frozenset[int]]) -> OwnLoss | None:
     """Tables, ranks, the parts that share a loss → whose loss went bad first, where that of more than half of the job was fine in
     that step and, with parts of more than one, all of a part went bad and all others were fine."""
     if not tables["steps"]["loss"].count():
@@ -124,7 +122,7 @@ def _at_moments(told: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
     return OwnLoss(NO_STEP, odd.head(1).to_dicts(), False)
 
 
-def is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
+def is_told(tables: Tables, job: frozenset[int]) -> bool:
     """By arguments and in words: nothing but replicas, or as many as the job has ranks where what these print does not deny it."""
     settings = tables["settings"]
     if not settings.height:
@@ -142,7 +140,7 @@ def is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bo
     return is_whole and not _losses_shared(tables["steps"], len(job))
 
 
-def has_no_stages(tables: Mapping[TableName, pl.DataFrame], ranks: Collection[int]) -> bool:
+def has_no_stages(tables: Tables, ranks: Collection[int]) -> bool:
     """Whether each of these ranks raised something within a trainer that gives all ranks the whole model, or layers of it that mates compute together, and no frame of
     anybody is of what cuts a model into stages."""
     stacks = tables["stacks"].filter(pl.col("source") == "traceback").select("rank", "frames")
@@ -152,7 +150,7 @@ def has_no_stages(tables: Mapping[TableName, pl.DataFrame], ranks: Collection[in
     return {*ranks} <= {rank for rank, files in told if any(map(_STAGELESS.search, files))}
 
 
-def has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def has_experts(tables: Tables) -> bool:
     """Whether arguments, or the names of modules that were checked, tell of experts that may be on other ranks."""
     told = tables["settings"].filter(pl.col("name").is_in(_EXPERTS) & ~pl.col("value").is_in(["1", "0", "None"]))
     events = tables["events"]

@@ -25,7 +25,7 @@ import polars as pl
 from forensics.assemble.who.clocks import SECOND_NS, Clocks, nearest_zone_ns
 from forensics.assemble.who.identity import hosts_of_ranks, short_host
 from forensics.model.taxonomy import EVENTS
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 When = Literal["before", "unknown", "apart"]
 _FAILED = (
@@ -66,7 +66,7 @@ class AnomalyWindow:
     def __init__(
         self,
         events: pl.DataFrame,
-        tables: Mapping[TableName, pl.DataFrame],
+        tables: Tables,
         identity: pl.DataFrame,
         clocks: Clocks,
         opened: pl.DataFrame | None = None,

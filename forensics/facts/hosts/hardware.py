@@ -20,7 +20,7 @@ from forensics.facts.rows.event_rows import Row, detail, of_kinds, rows_to_keep
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
 from parsers.catalogues import described
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 KINDS = tuple(kind for kind, row in EVENTS.items() if "hardware" in row.roles or "recovery" in row.roles)
 _BY_PROGRAM = ("device-side assert triggered", "invalid device ordinal", "invalid argument")
@@ -100,7 +100,7 @@ class Record(msgspec.Struct, frozen=True):
 
 def hardware(
     events: pl.DataFrame,
-    tables: Mapping[TableName, pl.DataFrame],
+    tables: Tables,
     identity: pl.DataFrame,
     window: AnomalyWindow,
     job_hosts: frozenset[str],
@@ -149,7 +149,7 @@ def _of_processes(rows: Iterable[Row], events: pl.DataFrame) -> dict[tuple[Any, 
 
 
 def _in_pods(
-    rows: Iterable[Row], events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job_hosts: frozenset[str]
+    rows: Iterable[Row], events: pl.DataFrame, tables: Tables, job_hosts: frozenset[str]
 ) -> dict[tuple[Any, Any], bool | None]:
     """Processes that a kernel ended in a control group with an id (file, pid) → whether it is that of a pod or a container of the job. Where nobody tells whose id
     it is, and all that is known of the job's hosts are names of pods, whether one of these is on that kernel's node is not told."""
@@ -258,7 +258,7 @@ def _records(
         yield one
 
 
-def _hosts_with_logs(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
+def _hosts_with_logs(tables: Tables) -> frozenset[str]:
     told = (host for name in ("files", "events") for host in tables[name]["host"].drop_nulls().unique())
     return frozenset(short_host(host) for host in told)
 

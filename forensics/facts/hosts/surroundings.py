@@ -6,7 +6,7 @@ import polars as pl
 
 from forensics.facts.hosts.pods import labelled_pods, pods_of
 from forensics.model.commands import OF_VENDOR, PODS, Launcher, Library, Surroundings, Torch, Vendor
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _DIGITS = regex(r"[0-9]+")
@@ -47,7 +47,7 @@ _OF_GLOO, _OF_DEVICES = (
 _DETAIL = "Detected mismatch between collectives|CollectiveFingerPrint"
 
 
-def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
+def surroundings(tables: Tables) -> Surroundings:
     """Known only where the files speak for exactly one launcher, vendor or job."""
     files = tables["files"]
     read = set(files["parsers"].explode().drop_nulls())
@@ -75,7 +75,7 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
     return Surroundings(launcher, vendor, job, pods if launcher in PODS else {}, None, torch)
 
 
-def _torch(tables: Mapping[TableName, pl.DataFrame], read: set[str]) -> Torch | None:
+def _torch(tables: Tables, read: set[str]) -> Torch | None:
     """PyTorch's process groups, by what they print, or by frames, calls and settings of PyTorch; by whose build, as they call
     themselves, else by whose devices."""
     text, used = tables["events"]["text"], set(tables["operations"]["backend"].unique())

@@ -30,7 +30,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.told import told_by
 from forensics.words import facts as words
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.quantities import QUANTITIES
 
 Effect = Literal["slows", "idle", "fails", "link", "silent", "crowded", "shows"]
@@ -148,7 +148,7 @@ class Apart(msgspec.Struct, frozen=True):
 
 
 @told_by("devices", nothing=tuple[Apart, ...])
-def apart(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, roles: Roles) -> tuple[Apart, ...]:
+def apart(tables: Tables, identity: pl.DataFrame, roles: Roles) -> tuple[Apart, ...]:
     """Rows of devices → who stands apart, by quantity and place."""
     rows = samples(tables, identity, roles)
     found: list[Apart] = []
@@ -159,7 +159,7 @@ def apart(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, role
     return tuple(one for one in found if one.quantity != "sm_clock_mhz" or one.device not in idle)
 
 
-def samples(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, roles: Roles) -> pl.DataFrame:
+def samples(tables: Tables, identity: pl.DataFrame, roles: Roles) -> pl.DataFrame:
     """Measures with a quantity: host, pci, device_index, part, rank, unit (what tells devices of unknown hosts apart), model,
     stage, quantity, value, time_ns, place; bits of throttling are taken apart."""
     rows = tables["devices"].filter(pl.col("quantity").is_not_null() & pl.col("value").is_finite())

@@ -5,12 +5,11 @@ recognised count by their text.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 
 import polars as pl
 
 from parsers.engine.unknown import counted
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _DIGITS = regex(r"0x[0-9a-fA-F]+|\d+")
@@ -23,7 +22,7 @@ _SHOWN = 20
 _LONG = 200  # characters
 
 
-def complaints(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
+def complaints(tables: Tables) -> list[str]:
     """ "count × template", the commonest first: errors that were heard by their level alone, and lines that nothing recognised
     and that complain by their words. Each waits for a parser of its program."""
     counts: Counter[str] = Counter()
@@ -41,7 +40,7 @@ def complaints(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     return [f"{count} × {template}" for template, count in ordered[:_SHOWN]]
 
 
-def files_of_templates(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, frozenset[str]]:
+def files_of_templates(tables: Tables) -> dict[str, frozenset[str]]:
     """Template → files that hold such a line."""
     found: dict[str, set[str]] = defaultdict(set)
     for file, templates in tables["files"].select("file", "templates").iter_rows():

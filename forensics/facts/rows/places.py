@@ -1,12 +1,10 @@
 """Which hosts the job runs on: a kernel's or a scheduler's word does not make a host part of it."""
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.identity import short_host
 from forensics.model.told import values
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 # What kernels, schedulers and tools print of hosts, whoever runs there.
 OF_HOSTS = (
@@ -20,7 +18,7 @@ _OF_PROCESSES = (
 )  # statements of `ranks` that tell no rank, and where a process of the job runs
 
 
-def job_hosts(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> frozenset[str]:
+def job_hosts(tables: Tables, identity: pl.DataFrame) -> frozenset[str]:
     """Hosts that processes of the job spoke from, or say that they run on, first labels."""
     hosts = values(identity["host"]) if identity.height else set()
     nodes = tables["ranks"].filter(pl.col("how").is_in(_OF_PROCESSES))["host"]
@@ -35,7 +33,7 @@ def job_hosts(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     return frozenset(hosts)
 
 
-def is_only_about_hosts(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, seen: frozenset[int]) -> bool:
+def is_only_about_hosts(tables: Tables, events: pl.DataFrame, seen: frozenset[int]) -> bool:
     """Does every file speak of hosts and devices alone, so that nothing of a job is there to be blamed or cleared?"""
     kinds = [kind for kind in OF_HOSTS if kind != "other"]  # which any program may print: alone it tells of no host
     about = set(events.filter(pl.col("kind").is_in(kinds))["file"].to_list()) | {

@@ -14,15 +14,13 @@ import polars as pl
 
 from forensics.facts.rows.event_rows import Row, detail, is_missing, rows
 from forensics.facts.waits.counted_calls import numbered
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 
 _RECENT = 16  # numbers before the last one that calls are compared in
 Position = dict[str, Any]
 
 
-def called(
-    events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
-) -> Iterator[Position]:
+def called(events: pl.DataFrame, tables: Tables, expected: frozenset[int]) -> Iterator[Position]:
     """Rows of positions from lines of enqueued collectives."""
     if not tables["operations"].height:
         return
@@ -59,7 +57,7 @@ def called(
     yield from _broken_off(lines, last)
 
 
-def _communicators(tables: Mapping[TableName, pl.DataFrame], world: int) -> pl.DataFrame:
+def _communicators(tables: Tables, world: int) -> pl.DataFrame:
     """group (as a line prints it), name, size."""
     known = tables["groups"].filter(
         pl.col("comm").is_not_null() & pl.col("group").is_not_null() & (pl.col("comm") != pl.col("group"))
@@ -133,9 +131,7 @@ def _broken_off(lines: pl.DataFrame, last: pl.DataFrame) -> Iterator[Position]:
         yield _of_line(row | {"call": None}) | {"number": None, "state": "unknown", "line": row["_at"]}
 
 
-def launched(
-    events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
-) -> Iterator[Position]:
+def launched(events: pl.DataFrame, tables: Tables, expected: frozenset[int]) -> Iterator[Position]:
     """Rows of positions from reports of RAS."""
     sizes = dict(
         tables["groups"]

@@ -21,7 +21,7 @@ from forensics.facts.rows.event_rows import Row, detail, of_kinds
 from forensics.model.ref import Ref
 from parsers.catalogues import described
 from parsers.schema.event_kinds import ATTEMPTS, STILL
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 
@@ -86,7 +86,7 @@ def counted_attempts(events: pl.DataFrame, rank: int) -> tuple[Row, ...]:
     return (last,) if held > _MOSTLY * wait_ns else ()
 
 
-def clocked_wait(tables: Mapping[TableName, pl.DataFrame], rank: int) -> tuple[Ref, ...]:
+def clocked_wait(tables: Tables, rank: int) -> tuple[Ref, ...]:
     """The last and the first of the lines in which this rank alone tells a number of seconds that rises as its stamps do; of the most such lines."""
     logs = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
     told: defaultdict[str, list[tuple[Ref, int, tuple[int, ...]]]] = defaultdict(list)

@@ -1,7 +1,7 @@
 """Whose numbers a line prints: groups by name or description, their members, and ranks within them made global."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import msgspec
@@ -9,7 +9,7 @@ import polars as pl
 
 from forensics.facts.rows.event_rows import Row, detail, own_rank
 from forensics.model.texts import UNNAMED_GROUP
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _OWN = regex(r"\[Rank (\d{1,7})\]")  # a member of a group, by its number there
@@ -45,7 +45,7 @@ def label(group: tuple[str | None, str | None]) -> str:
 class Memberships(msgspec.Struct, frozen=True, dict=True):
     """What the tables of one attempt say of groups. `expected`, `seen`: ranks of the job, ranks with a record."""
 
-    tables: Mapping[TableName, pl.DataFrame]
+    tables: Tables
     expected: frozenset[int]
     seen: frozenset[int]
 

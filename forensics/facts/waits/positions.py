@@ -18,7 +18,7 @@ from forensics.facts.waits.told_positions import beside_timeouts, timed_out, tol
 from forensics.model.names import POSITION_SOURCES, POSITION_STATES
 from forensics.model.said import Said
 from forensics.words import facts as words
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 SCHEMA: Mapping[str, pl.DataType] = {
     "rank": pl.Int32(),  # global; null: not told which, `count` members of the group
@@ -44,7 +44,7 @@ _RECORDED = {"in": "entered", "enqueued": "enqueued", "done": "completed", "abse
 
 
 def positions(
-    tables: Mapping[TableName, pl.DataFrame],
+    tables: Tables,
     events: pl.DataFrame,
     expected: frozenset[int],
     states: States,

@@ -6,20 +6,20 @@ retires the entry, also when it ended by an error. A retired NCCL entry that nev
 Sources: torch/csrc/distributed/c10d/FlightRecorder.hpp (schema 2.1 … 2.10); ProcessGroupGloo.cpp.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import polars as pl
 
 from forensics.facts.ends.recovered_errors import unrecovered
 from forensics.model.frames import LIBRARY
 from parsers.schema.literals import slim
-from parsers.schema.tables import TableName, spelled, stack_frames
+from parsers.schema.tables import Tables, spelled, stack_frames
 
 # gloo records no send and recv: a gloo rank with nothing open may still wait in one.
 UNRECORDED_P2P = ("gloo",)
 
 
-def one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.DataFrame, frozenset[int]]:
+def one_dump_per_rank(tables: Tables) -> tuple[pl.DataFrame, frozenset[int]]:
     """(rank, file) of the dump to believe: whole before cut, then the latest, the longest, with frames, by name."""
     cut = tables["unread"].filter(pl.col("reason").str.starts_with("cut:")).select("file").unique()
     operations = spelled(
@@ -60,9 +60,7 @@ def one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.Data
     return chosen.select("rank", "file"), partial
 
 
-def groups_of(
-    tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, expected: frozenset[int]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def groups_of(tables: Tables, dumps: pl.DataFrame, expected: frozenset[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """(groups, of) with `of`: rank, group, desc, gid. Groups are told apart by members first, then by name."""
     stated = (
         tables["groups"]
@@ -125,9 +123,7 @@ _AT_ONCE = 64_000  # rows
 _NARROW = ("rank", "group", "desc", "pg_id", "backend", "seq", "is_p2p", "kind", "peer", "state", "retired", "record")
 
 
-def entries(
-    tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, groups: pl.DataFrame, of: pl.DataFrame
-) -> pl.DataFrame:
+def entries(tables: Tables, dumps: pl.DataFrame, groups: pl.DataFrame, of: pl.DataFrame) -> pl.DataFrame:
     """The recorded operations of the chosen dumps, narrow, sorted by rank and record: rank, gid, backend, seq, is_p2p,
     kind, peer, record, timed (the rank's record holds start times), row (in `operations`), and
 
@@ -183,7 +179,7 @@ def _judged(operations: pl.DataFrame, of: pl.DataFrame, counts: pl.DataFrame) ->
     )  # fmt: skip
 
 
-def _counts(tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame) -> pl.DataFrame:
+def _counts(tables: Tables, dumps: pl.DataFrame) -> pl.DataFrame:
     """rank, pg_id, scope, _enqueued, _completed."""
     counted = tables["progress"].join(dumps, on=["rank", "file"], how="semi").filter(pl.col("pg_id").is_not_null())
     return counted.select(
@@ -267,7 +263,7 @@ _DETAILS = (
 )  # fmt: skip
 
 
-def details(tables: Mapping[TableName, pl.DataFrame], rows: pl.DataFrame) -> pl.DataFrame:
+def details(tables: Tables, rows: pl.DataFrame) -> pl.DataFrame:
     """A few rows of `entries` → with numel, dtype, root, code, state, timeout_ms, time_created_ns, file of the table."""
     flat = (pl.col("input_sizes").str.count_matches(r"\[") == 2) & (
         pl.col("output_sizes").str.count_matches(r"\[") == 2

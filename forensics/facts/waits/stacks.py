@@ -21,7 +21,7 @@ from forensics.facts.waits.fed_threads import with_fed
 from forensics.model.frames import LIBRARY, is_own_file
 from forensics.model.told import told_by
 from parsers.knowledge import waits
-from parsers.schema.tables import FRAME, TableName
+from parsers.schema.tables import FRAME, Tables
 from parsers.text.patterns import regex
 
 
@@ -115,7 +115,7 @@ _MAIN = {
 
 
 @told_by("stacks", nothing=partial(pl.DataFrame, schema=_MAIN))
-def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def main_stacks(tables: Tables) -> pl.DataFrame:
     """The last main-thread stack of each training process: columns of _MAIN.
 
     Child processes (parent_pid set) are left out. A dump of a live process outranks a traceback, which only shows where

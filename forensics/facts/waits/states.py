@@ -5,14 +5,12 @@ this rank is open), `done`, `absent` (this rank's record shows that it never cam
 a member completed what nobody completes without it), `unknown` (no record that tells). Unknown is never absent.
 """
 
-from collections.abc import Mapping
-
 import msgspec
 import polars as pl
 
 from forensics.facts.waits.records import UNRECORDED_P2P, details, entries, groups_of, one_dump_per_rank
 from forensics.model.told import told_by
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 SENDS = ("send", "isend")
 # No member completes one of these before every member has called it. A member of an all-to-all may bring nothing.
@@ -79,9 +77,7 @@ def _with_peers(rows: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     ).drop("members")
 
 
-def _first_open(
-    tables: Mapping[TableName, pl.DataFrame], operations: pl.DataFrame, groups: pl.DataFrame
-) -> tuple[pl.DataFrame, frozenset[int]]:
+def _first_open(tables: Tables, operations: pl.DataFrame, groups: pl.DataFrame) -> tuple[pl.DataFrame, frozenset[int]]:
     """(rows of each rank's first open launch, a coalesced batch shares its number and counts as one; ranks that are held
     by a launch whose peers the record does not tell)."""
     unfinished = operations.filter(~pl.col("done") & pl.col("gid").is_not_null())
@@ -106,9 +102,7 @@ def _first_open(
     return details(tables, told).select(_OPEN.keys()), blind
 
 
-def _counters(
-    tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of: pl.DataFrame, operations: pl.DataFrame
-) -> pl.DataFrame:
+def _counters(tables: Tables, dumps: pl.DataFrame, of: pl.DataFrame, operations: pl.DataFrame) -> pl.DataFrame:
     """rank, gid, enqueued, completed, oldest: of collectives, from the entries; where a ring holds none, from the counters."""
     collectives = operations.lazy().filter(~pl.col("is_p2p") & pl.col("gid").is_not_null())
     recorded = (
@@ -272,7 +266,7 @@ def _p2p_members(
 
 
 @told_by("operations", "progress", "groups", nothing=_no_record)
-def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]) -> States:
+def reconcile(tables: Tables, expected: frozenset[int]) -> States:
     """Flight-recorder tables of one attempt → States. Linear in entries plus members of open operations."""
     dumps, partial = one_dump_per_rank(tables)
     groups, of = groups_of(tables, dumps, expected)

@@ -21,7 +21,7 @@ from forensics.model.ref import Ref
 from forensics.words import facts as words
 from parsers.logs.given_up import round_times
 from parsers.pytorch.op_types import spoken
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 
 GAVE_UP = (
     "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",
@@ -42,7 +42,7 @@ class TimeWitness(msgspec.Struct, frozen=True):
 
 
 def time_witness(
-    tables: Mapping[TableName, pl.DataFrame],
+    tables: Tables,
     events: pl.DataFrame,
     opened: pl.DataFrame | None,
     stacks: pl.DataFrame,
@@ -97,7 +97,7 @@ def _still(stacks: pl.DataFrame) -> pl.DataFrame:
     return still if still.height > 1 and 2 * still.height > twice.height else still.clear()
 
 
-def _after_the_look(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _after_the_look(tables: Tables) -> pl.DataFrame:
     """Steps of the training that were completed well after all stacks were taken: two at least, of one printer."""
     taken = tables["stacks"].filter((pl.col("source") != "traceback").fill_null(False))["time_ns"].max()
     steps = _trained(tables)
@@ -115,7 +115,7 @@ def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
     )
 
 
-def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[Witness]:
+def _retired(tables: Tables, opened: pl.DataFrame) -> list[Witness]:
     """The watchdog took a collective from its list though it was never completed: it had timed out."""
     recorded = tables["operations"].select("file", "record", "retired", "is_p2p", "state")
     rows = recorded.filter(
@@ -127,7 +127,7 @@ def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> 
     return [(words.RETIRED_UNFINISHED, _refs(given_up))] if given_up.height else []
 
 
-def _old(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened: pl.DataFrame) -> list[Witness]:
+def _old(tables: Tables, events: pl.DataFrame, opened: pl.DataFrame) -> list[Witness]:
     """An open operation is older, by the records of its own process, than any step took, and near its time-out."""
     steps = tables["steps"].drop_nulls(["time_ns", "rank"]).sort("file", "rank", "time_ns")
     longest = steps.select(pl.col("time_ns").diff().over("file", "rank")).to_series().max()
@@ -148,7 +148,7 @@ def _old(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened:
     return [(words.OPEN_SINCE_LONG, _refs(old))] if old.height else []
 
 
-def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[Witness]:
+def _steps(tables: Tables, opened: pl.DataFrame) -> list[Witness]:
     """Steps that the same rank completed after the operation began that its record shows as open."""
     begun = opened.filter(~pl.col("is_p2p")).group_by("rank").agg(pl.col("time_created_ns").max().alias("begun"))
     steps = _trained(tables)
@@ -159,7 +159,7 @@ def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> li
     return [(words.LATER_STEP, _cited(later))] if later.height else []
 
 
-def _trained(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _trained(tables: Tables) -> pl.DataFrame:
     """Steps of the training, stamped by a clock."""
     return tables["steps"].filter(
         (pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null() & (pl.col("time_basis") != "boot")

@@ -9,7 +9,7 @@ import polars as pl
 from forensics.facts.rows.event_rows import Row, detail, is_later_barrier, of_kinds, own_rank, rows
 from forensics.facts.waits.memberships import Memberships, is_default, label
 from forensics.model.texts import UNNAMED_GROUP
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 SERVICE_BARRIER, STALL_INSPECTOR = "barrier", "Horovod's stall inspector"  # how groups of theirs are called
 _MS_NS = 1_000_000
@@ -92,7 +92,7 @@ def timed_out(events: pl.DataFrame, memberships: Memberships) -> TimedOut:
 
 
 def beside_timeouts(
-    waits: TimedOut, tables: Mapping[TableName, pl.DataFrame], memberships: Memberships, expected: frozenset[int]
+    waits: TimedOut, tables: Tables, memberships: Memberships, expected: frozenset[int]
 ) -> Iterator[Position]:
     """The counters that watchdogs printed, and members of groups that gave up of whom they say nothing."""
     world = tuple(sorted(expected))
