@@ -14,11 +14,8 @@ from forensics.model.incident import Lost
 from forensics.model.taxonomy import RAN_OUT
 from parsers.schema.tables import Tables
 
-_ECHOES = (
-    "heartbeat_lost",
-    "dump_signal",
-    "desync",
-)  # of a wait that ran out, or of another watchdog's shorter patience
+# Of a wait that ran out, or of another watchdog's shorter patience.
+_ECHOES = ("heartbeat_lost", "dump_signal", "desync")
 _ENDED = ("exit", "first_failure", "closing_signal", "exception", "bad_loss")
 _SECOND_NS = 1_000_000_000
 

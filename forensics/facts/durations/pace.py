@@ -41,13 +41,12 @@ def pace(tables: Tables, world: int, spent: Spent, expected: Expected) -> list[S
     if not tables["steps"].height:
         return []
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True))
-    took = spent.step_s
-    notes = [
-        *_beside(words.STEP_TAKES, took, expected.step, words.SECONDS, ("longer", "shorter")),
+    return [
+        *_beside(words.STEP_TAKES, spent.step_s, expected.step, words.SECONDS, ("longer", "shorter")),
         *_beside(words.PRINTS_TFLOPS, _middle(steps["tflops"]), expected.tflops, words.TFLOPS),
         *_beside(words.PRINTS_RATE, _middle(steps["per_s"]), expected.rate, words.PER_SECOND),
+        *_by_arguments(tables["settings"], world, spent.step_s),
     ]
-    return [*notes, *_by_arguments(tables["settings"], world, took)]
 
 
 def _middle(figures: pl.Series) -> float | None:
@@ -94,11 +93,8 @@ def _operations(settings: pl.DataFrame) -> float | None:
         return None
     layers, hidden, length, batch, heads = (float(value or 0) for value in told)
     inner = _number(settings, "ffn_hidden_size") or 4 * hidden
-    groups = (
-        (_number(settings, "num_query_groups") or heads)
-        if _text(settings, "group_query_attention") == "True"
-        else heads
-    )
+    is_grouped = _text(settings, "group_query_attention") == "True"
+    groups = (_number(settings, "num_query_groups") if is_grouped else None) or heads
     across = (_number(settings, "kv_channels") or hidden / heads) * heads / hidden
     gated = 1.5 if _text(settings, "swiglu") == "True" else 1.0
     attention = (1 + groups / heads + length / hidden / 2) * across  # half of the scores: no token sees later ones

@@ -27,11 +27,8 @@ from parsers.text.durations import sort_of
 
 REST = "rest of the step"
 _ACCOUNTED = 0.8  # of a step, at the median: what its named phases must be for the rest of it to count
-_MUCH, _MET, _HELD = (
-    0.15,
-    0.5,
-    0.8,
-)  # of a step: a rest that is longer than the others'; of it, what they wait; of such steps
+# Of a step: a rest that is longer than the others'; of it, what they wait; of such steps.
+_MUCH, _MET, _HELD = 0.15, 0.5, 0.8
 _BESIDE = 1.5  # times the step: what takes so long is no part of it
 _SOON = 0.2  # of the others' wait: so soon after the last rank had enqueued it a call ended
 _UNKNOWN = pl.lit(None, dtype=pl.Float64)
@@ -78,10 +75,8 @@ def phase_times(tables: Tables, roles: Roles) -> pl.DataFrame:
     )
     summed = pl.concat([summed, _rest(summed)])
     stages = roles.stages(summed["rank"].unique().to_list())
-    known = pl.DataFrame(
-        {"rank": list(stages), "stage": list(stages.values())}, schema={"rank": pl.Int64, "stage": pl.Int64}
-    )
-    return _with_steps(summed.join(known, on="rank")).select(*SCHEMA).sort("phase", "step", "rank")
+    placed = summed.with_columns(stage=pl.col("rank").replace_strict(stages, return_dtype=pl.Int64))
+    return _with_steps(placed).select(*SCHEMA).sort("phase", "step", "rank")
 
 
 def _rest(summed: pl.DataFrame) -> pl.DataFrame:
@@ -116,9 +111,9 @@ def _rest(summed: pl.DataFrame) -> pl.DataFrame:
 
 def _timings(timings: pl.DataFrame) -> pl.DataFrame:
     place = pl.coalesce("line", "record").alias("line")
-    told = timings.filter(pl.col("rank").is_not_null() & pl.col("step").is_not_null() & pl.col("value_ms").is_finite())
+    is_told = pl.col("rank").is_not_null() & pl.col("step").is_not_null() & pl.col("value_ms").is_finite()
     lower = pl.col("phase").str.to_lowercase()
-    told = with_sort(told)
+    told = with_sort(timings.filter(is_told))
     # A name that repeats the phase (data_time, optimizer-inner-step) says it all.
     repeats = pl.col("name").str.to_lowercase().str.replace_all("-", "_").str.starts_with(lower)
     both = pl.concat_str(lower, "name", separator=" ", ignore_nulls=True)

@@ -76,9 +76,8 @@ def giving_up(events: pl.DataFrame, identity: pl.DataFrame, clocks: Clocks) -> G
         clock = (where or (short_host(host) if host else None), basis or "utc")
         times[clock] = min(times.get(clock, time_ns), time_ns)
     lines = dict(rows.drop_nulls("line").group_by("file").agg(pl.col("line").min()).iter_rows())
-    ordered = dict(
-        sorted(times.items(), key=lambda one: one[1])
-    )  # whoever ended after any mostly ended after the first
+    # Whoever ended after any mostly ended after the first.
+    ordered = dict(sorted(times.items(), key=lambda one: one[1]))
     return GivingUp(ordered, lines, hosts, clocks)
 
 

@@ -38,11 +38,8 @@ _LEAVING = (
     "comm_warning",
 )  # fmt: skip
 _OF_STORE = ("store", "store_lost")
-_RUNS_OUT = (
-    "store_timeout",
-    "heartbeat_lost",
-    "dump_signal",
-)  # tell of a wait, unless they tell that the store is gone
+# Tell of a wait, unless they tell that the store is gone.
+_RUNS_OUT = ("store_timeout", "heartbeat_lost", "dump_signal")
 _RAISED = ("exception", "gpu_oom", "cuda_error", "disk_full", "completion_error")  # what a stop may bring about, too
 _BY_CLOCK = ("time_limit", "preemption")  # stops that no failure of the job brings about
 _STOPPED = ("SIGTERM", "SIGKILL")

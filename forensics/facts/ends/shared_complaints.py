@@ -15,6 +15,7 @@ import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.facts.ends.process_ends import ProcessEnd
+from forensics.facts.rows.line_templates import DAY_S, second_of_day
 from forensics.model.ref import Ref
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
@@ -25,8 +26,7 @@ _AGAIN = 2  # lines of a rank
 # The usual time between two lines as often, from the last one before the first complaint to the last complaint:
 _TIMES = 5
 _SAID, _BACK = 4, 40  # lines with a time before them, and as many that are looked at
-_CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
-_DAY_S, _WORDS = 24 * 3600, 500
+_WORDS = 500
 _NAME = regex(r"[A-Za-z][\w-]{2,80}(?:\.[A-Za-z][\w-]{1,80}){0,8}")
 _Lines = Sequence[tuple[int, str]]
 
@@ -72,28 +72,18 @@ def _complaints(file: str, lines: _Lines, names: frozenset[str]) -> dict[str, li
     """Template → the lines that tell it again, for long, and name one of these."""
     found: defaultdict[str, list[Ref]] = defaultdict(list)
     for number, text in lines:
-        if not names.isdisjoint(_names(text)) and _clock(text) is not None:
-            found[_template(text)].append(Ref(file=file, line=number, text=text[:_WORDS]))
+        if not names.isdisjoint(_names(text)) and second_of_day(text) is not None:
+            found[whole_numbers(text)[1]].append(Ref(file=file, line=number, text=text[:_WORDS]))
     return {template: refs for template, refs in found.items() if len(refs) >= _AGAIN and _is_long(lines, refs)}
 
 
 def _is_long(lines: _Lines, refs: Sequence[Ref]) -> bool:
-    before = [clock for number, text in lines if number < (refs[0].line or 0) and (clock := _clock(text)) is not None][
-        -_BACK:
-    ]
+    clocks = (second_of_day(text) for number, text in lines if number < (refs[0].line or 0))
+    before = [clock for clock in clocks if clock is not None][-_BACK:]
     if len(before) < _SAID:
         return False
-    usual = median((after - one) % _DAY_S for one, after in pairwise(before))
-    return ((_clock(refs[-1].text) or 0) - before[-1]) % _DAY_S > _TIMES * usual
-
-
-def _clock(text: str) -> int | None:
-    found = _CLOCK.search(text)
-    return sum(int(part) * unit for part, unit in zip(found.groups(), (3600, 60, 1), strict=True)) if found else None
-
-
-def _template(text: str) -> str:
-    return whole_numbers(text)[1]
+    usual = median((after - one) % DAY_S for one, after in pairwise(before))
+    return ((second_of_day(refs[-1].text) or 0) - before[-1]) % DAY_S > _TIMES * usual
 
 
 def _names(text: str) -> frozenset[str]:

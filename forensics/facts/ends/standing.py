@@ -2,6 +2,7 @@
 its own log and behind the same step."""
 
 from collections.abc import Mapping, Sequence, Set
+from itertools import chain
 
 import msgspec
 import polars as pl
@@ -67,17 +68,10 @@ def stood_alike(tables: Tables, events: pl.DataFrame, job: Set[int]) -> Stood | 
     is_own = all(row["file"] in own and row["rank"] in (None, own[row["file"]]) for row in still)
     if len(job) < _FEWEST or last.keys() != job or not is_own:
         return None
-    if tables["stacks"]["status"].is_in(_HELD).any() or any(
-        _GOES_ON.search(row["text"] or "") for row in last.values()
-    ):
-        return None
     held = {row["file"]: dict(numbered_lines(row)) for row in logs.iter_rows(named=True) if row["file"] in own}
-    if any(
-        _GOES_ON.search(text)
-        for row in last.values()
-        for at, text in held[row["file"]].items()
-        if at > (row["line"] or 0)
-    ):
+    behind = (text for row in last.values() for at, text in held[row["file"]].items() if at > (row["line"] or 0))
+    told = (row["text"] or "" for row in last.values())
+    if tables["stacks"]["status"].is_in(_HELD).any() or any(map(_GOES_ON.search, chain(told, behind))):
         return None
     at: set[int | None] = set()
     for row in last.values():

@@ -8,6 +8,7 @@ own first one was not. So no other rank made it, whatever the layout. Experts co
 elsewhere: where there are any, the row must be an expert's own.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,7 +22,7 @@ from parsers.text.sides import GIVEN, side_of
 
 _BECOMES = regex(r"(?:-{1,2}>|=>|→|⇒)\s*$")
 _TELLS = rf"(?i){'|'.join(sorted(GIVEN))}|->|=>|→|⇒"  # of all rows, those that may
-_OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"
+OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what they give was made where they are
 _AN_EXPERT = regex(r"(?i)(?:^|[^a-z])experts?[ ._:#/=(\[-]{0,3}[#\d]")
 _TOLD = ("rank", "step", "microbatch", "of", "file", "line", "time_ns")
 
@@ -41,8 +42,8 @@ def given_out(tables: Tables, job: frozenset[int]) -> OddValue | None:
     before = max((row["step"] for row in rows if step is not None and row["step"] < step), default=None)
     if step is None or before is None or any(lost < step for lost in lost_losses(tables["steps"], job)):
         return None
-    shown = {at: _counts(row for row in rows if row["step"] == at) for at in (before, step)}
-    if any(shown[before].get(rank, 0) == 0 or shown[step].get(rank, 0) < shown[before][rank] for rank in job):
+    shown = Counter((row["step"], row["rank"]) for row in rows)
+    if any(shown[before, rank] == 0 or shown[step, rank] < shown[before, rank] for rank in job):
         return None
     first: dict[int, dict[str, Any]] = {}
     for row in rows:
@@ -53,7 +54,7 @@ def given_out(tables: Tables, job: frozenset[int]) -> OddValue | None:
     if len(makers) != 1 or _is_back(later, job):
         return None
     [made] = makers
-    with_experts = has_experts(tables) or values["of"].cast(pl.String).str.contains(_OF_EXPERTS).any()
+    with_experts = has_experts(tables) or values["of"].cast(pl.String).str.contains(OF_EXPERTS).any()
     if with_experts and not _AN_EXPERT.search(made["of"]):
         return None
     name, value = made["given"][0]
@@ -66,9 +67,8 @@ def _two_sided(values: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Rows that tell both what went in and what came out, with the (name, value) of those that are bad of each."""
     for row in values.with_columns(pl.col("of", "fine", "file").cast(pl.String)).iter_rows(named=True):
         bad = [tuple(pair.split("=", 1)) for pair in (row["bad"] or "").split()]
-        sides = {
-            name: _side(row["of"] or "", name) for name in [*(row["fine"] or "").split(), *(one[0] for one in bad)]
-        }
+        names = [*(row["fine"] or "").split(), *(one[0] for one in bad)]
+        sides = {name: _side(row["of"] or "", name) for name in names}
         if {"taken", "given"} <= set(sides.values()):
             found = {side: [one for one in bad if sides[one[0]] == side] for side in ("taken", "given")}
             yield {column: row[column] for column in _TOLD} | found
@@ -86,13 +86,6 @@ def _side(of: str, name: str) -> str:
     if _BECOMES.search(parts[at]):
         return "given"
     return "taken" if at + 1 < len(parts) and _BECOMES.search(parts[at + 1]) else ""
-
-
-def _counts(rows: Iterator[dict[str, Any]]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for row in rows:
-        found[row["rank"]] = found.get(row["rank"], 0) + 1
-    return found
 
 
 def _is_back(later: list[dict[str, Any]], job: frozenset[int]) -> bool:

@@ -62,11 +62,7 @@ def _is_written(known: Checkpoints, step: int | None, rank: int | None) -> bool:
     """Does a line of the writer, or of the job, say that the part was stored?"""
     if step is None:
         return False
-    ended = (
-        known.stored.ended.get(step, set())
-        if known.stored.begun or known.stored.ended
-        else known.saved.ended.get(step, set())
-    )
+    ended = (known.stored if known.stored.begun or known.stored.ended else known.saved).ended.get(step, set())
     return rank in ended or (None in ended and rank is not None)
 
 
@@ -75,25 +71,20 @@ def left_behind(steps: pl.DataFrame, ended: Collection[int]) -> Mapping[int, int
     trained = steps.filter(
         (pl.col("phase") == "train").fill_null(True) & pl.col("rank").is_not_null() & pl.col("step").is_not_null()
     )
-    printed: dict[int, set[int]] = {
-        rank: set(found) for rank, found in trained.group_by("rank").agg(pl.col("step").unique()).iter_rows()
-    }
+    steps_of = trained.group_by("rank").agg(pl.col("step").unique()).iter_rows()
+    printed: dict[int, set[int]] = {rank: set(found) for rank, found in steps_of}
     whole = [printed[rank] for rank in ended if rank in printed]
     if not whole:
         return {}
     common: set[int] = set.intersection(*whole)
     lost = {}
     for rank, own in printed.items():
-        after = [step for step in common if step > max(own)]
-        if rank not in ended and len(after) >= _FEWEST and _is_each(own, common):
-            lost[rank] = max(own)
+        first, last = min(own), max(own)
+        after = [step for step in common if step > last]
+        is_each = {step for step in common if first <= step <= last} <= own
+        if rank not in ended and len(after) >= _FEWEST and is_each:
+            lost[rank] = last
     return lost if len(lost) < len(whole) else {}
-
-
-def _is_each(own: Collection[int], common: Collection[int]) -> bool:
-    """Did it print every step of the others, from its first to its last?"""
-    first, last = min(own), max(own)
-    return {step for step in common if first <= step <= last} <= set(own)
 
 
 def shown(parts: Sequence[LostPart]) -> tuple[int | None, list[int]]:

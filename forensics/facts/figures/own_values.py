@@ -107,8 +107,7 @@ def _at_moments(told: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
     none that was bad before. Ranks are within a step of each other, so it began there. Of one file, whose moments are by one clock."""
     told = told.filter(pl.col("time_ns").is_not_null()).sort("time_ns")
     bad = told.filter(~pl.col("loss").is_finite())
-    told = told.filter(pl.col("file").is_in(bad["file"].head(1).implode()))
-    bad = bad.filter(pl.col("file").is_in(bad["file"].head(1).implode()))
+    told, bad = (rows.filter(pl.col("file").is_in(bad["file"].head(1).implode())) for rows in (told, bad))
     if len(job) < _RANKS or not bad.height or {*told["rank"].unique()} != job:
         return None
     odd = bad.filter(pl.col("rank") == bad["rank"][0])
@@ -161,14 +160,13 @@ def has_experts(tables: Tables) -> bool:
 
 
 def _own(steps: pl.DataFrame, world: int) -> pl.DataFrame:
-    """The finite losses of ranks in steps in which most tell one."""
-    own = steps.filter(
-        (pl.col("phase").fill_null("train") == "train")
-        & pl.col("rank").is_between(0, world - 1)
-        & pl.col("loss").is_finite()
-    ).with_columns(pl.coalesce("step", "time_ns").alias("step"))  # what a panel shows of one moment
+    """The finite losses of ranks in steps in which most tell one; `shared`: two tell the same."""
+    train = pl.col("phase").fill_null("train") == "train"
+    own = steps.filter(train & pl.col("rank").is_between(0, world - 1) & pl.col("loss").is_finite())
+    own = own.with_columns(pl.coalesce("step", "time_ns").alias("step"))  # what a panel shows of one moment
     own = _comparable(own.filter(pl.col("step").is_not_null()))
-    return own.filter(2 * pl.len().over("step") > world).sort("step")
+    own = own.filter(2 * pl.len().over("step") > world).sort("step")
+    return own.with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
 
 
 def _comparable(steps: pl.DataFrame) -> pl.DataFrame:
@@ -178,9 +176,8 @@ def _comparable(steps: pl.DataFrame) -> pl.DataFrame:
     alike = pl.col("rank").n_unique().over("_shape")
     listed = steps.with_columns(shape.alias("_shape")).with_columns(alike.alias("_alike"))
     listed = listed.sort("_alike", "file", "line", descending=[True, False, False])
-    return (
-        listed.unique(["rank", "step"], keep="first", maintain_order=True).drop("_shape", "_alike").sort("file", "line")
-    )
+    first = listed.unique(["rank", "step"], keep="first", maintain_order=True)
+    return first.drop("_shape", "_alike").sort("file", "line")
 
 
 def _in_parts(steps: pl.DataFrame, job: frozenset[int]) -> pl.DataFrame:
@@ -200,14 +197,14 @@ def _in_parts(steps: pl.DataFrame, job: frozenset[int]) -> pl.DataFrame:
 
 def _losses_shared(steps: pl.DataFrame, world: int) -> bool:
     """Do ranks print the loss of another in most of several steps?"""
-    most = _own(steps, world).with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
+    most = _own(steps, world)
     return most["step"].n_unique() >= _DIFFER and most["shared"].sum() > _BY_CHANCE * most.height
 
 
 def _losses_differ(steps: pl.DataFrame, world: int) -> bool:
     """Of more than half of the ranks: two of these would be mates, or print nothing, if there were any other layout. Many ranks say so in
     fewer steps, in none of which two of them may print the same then."""
-    most = _own(steps, world).with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
+    most = _own(steps, world)
     ranks = most.group_by("rank").agg(pl.len().alias("steps"), pl.col("shared").mean())
     if most["step"].n_unique() in range(2, _DIFFER) and most.height >= _TELL and not most["shared"].any():
         return 2 * ranks.filter(pl.col("steps") > 1).height > world

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from forensics.facts.figures.before_steps import placed
-from forensics.facts.figures.given_out import given_out
+from forensics.facts.figures.given_out import OF_EXPERTS, given_out
 from forensics.facts.figures.held_parts import Key
 from forensics.facts.figures.odd_values import OddValue, lost_losses, odd_value, told_values
 from forensics.facts.figures.own_values import has_experts
@@ -28,7 +28,6 @@ from parsers.text.sides import GIVEN, TAKEN, side_of
 from parsers.text.vocabulary import words_of
 
 _WAY = frozenset(("to", "from", "via", "next", "prev", "previous", "of"))
-_OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what they give was made where they are
 
 
 def lost_first(tables: Tables, job: frozenset[int]) -> OddValue | None:
@@ -71,7 +70,7 @@ def passed_on(tables: Tables, job: frozenset[int]) -> OddValue | None:
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any() or has_experts(tables):
         return None
-    if values["of"].cast(pl.String).str.contains(_OF_EXPERTS).any():
+    if values["of"].cast(pl.String).str.contains(OF_EXPERTS).any():
         return None
     own = values.filter(pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null())
     told = told_values(own)

@@ -176,10 +176,8 @@ def _with_only_host(rows: Iterable[Row], devices: "Devices", shown: frozenset[st
     (`shown`: all hosts, or none), nor does the path name one that nothing else names."""
     only = next(iter(shown)) if len(shown) == 1 else None
     for row in rows:
-        is_open = (
-            only is not None and row["host"] is None and row["rank"] is None and not names_a_place(row["file"] or "")
-        )
-        its = devices.rank_at(only, row["pci"], row["device_index"]) if is_open else None
+        is_open = row["host"] is None and row["rank"] is None and not names_a_place(row["file"] or "")
+        its = devices.rank_at(only, row["pci"], row["device_index"]) if only is not None and is_open else None
         yield {**row, "host": only} if its is not None else row
 
 
@@ -191,14 +189,8 @@ def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:
             victims[one.host].append((one.row["pci"], one.row["time_ns"]))
 
     def counted(one: Record) -> Record:
-        suffered = victims.get(one.host or "")
-        if (
-            not suffered
-            or one.kind != "gpu_error"
-            or not one.row["pci"]
-            or one.severity != "fatal"
-            or one.is_consequence
-        ):
+        suffered = victims.get(one.host or "") if one.kind == "gpu_error" and one.row["pci"] else None
+        if not suffered or one.severity != "fatal" or one.is_consequence:
             return one
         others = {
             pci for pci, time in suffered

@@ -24,10 +24,8 @@ _EXITS = ("exit", "first_failure")
 _INTRODUCED = "introduction"  # `ranks.how` of what a process says of itself
 _ALIVE = ("job_end", "collective_timeout")  # what only a living process prints of itself, besides steps
 _CLOCKS_NS = 15 * SECOND_NS  # by which the clocks of a launcher, of a process and of who collects their lines differ
-_ZONES_NS, _NEAR_NS = (
-    3600 * SECOND_NS,
-    300 * SECOND_NS,
-)  # zones differ by hours, and who tells of an end is late by less than that
+# Zones differ by hours, and who tells of an end is late by less than that.
+_ZONES_NS, _NEAR_NS = 3600 * SECOND_NS, 300 * SECOND_NS
 
 
 def hearsay(tables: Tables, job: frozenset[int], seen: frozenset[int]) -> pl.Series:
@@ -77,9 +75,8 @@ def _told_of_the_living(events: pl.DataFrame, tables: Tables, job: frozenset[int
     if not exits.height:
         return exits["_event"].clear()
     own = tables["ranks"].drop_nulls(["rank", "pid"]).select("pid", pl.col("file").alias("_own")).unique()
-    known = exits.join(own, on="pid").filter(
-        pl.col("file") != pl.col("_own")
-    )  # the number of a process that a log of the job tells
+    # The number of a process that a log of the job tells.
+    known = exits.join(own, on="pid").filter(pl.col("file") != pl.col("_own"))
     exits = exits.filter(~pl.col("_event").is_in(known["_event"].implode()))
     columns = "rank", "time_basis", "file", "time_ns"
     alive = events.filter(stamped & pl.col("kind").is_in(_ALIVE)).select(columns)

@@ -1,4 +1,4 @@
-"""Lines as templates (digits replaced by #), and in which files each stands: what log comparison works on.
+"""Lines as templates (digits replaced by #), and in which files each stands: what log comparison works on. And the clock of a line.
 
 Lines that nobody recognised come from the sample that the reader keeps of each file; warnings and errors that were
 recognised count by their text.
@@ -13,6 +13,7 @@ from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _DIGITS = regex(r"0x[0-9a-fA-F]+|\d+")
+_CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
 # What people write when something goes wrong, in the words of any program.
 _COMPLAINS = regex(
     r"(?i)\b(?:error|err|fail(?:s|ed|ure)?|fatal|abort(?:ed|ing)?|exception|panic|crash(?:ed)?|killed|corrupt\w*|invalid|lost|refused"
@@ -20,6 +21,13 @@ _COMPLAINS = regex(
 )
 _SHOWN = 20
 _LONG = 200  # characters
+DAY_S = 24 * 3600
+
+
+def second_of_day(line: str) -> int | None:
+    """The first clock in a line, in seconds of its day."""
+    found = _CLOCK.search(line)
+    return sum(int(part) * unit for part, unit in zip(found.groups(), (3600, 60, 1), strict=True)) if found else None
 
 
 def complaints(tables: Tables) -> list[str]:
