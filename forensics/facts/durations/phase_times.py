@@ -134,9 +134,7 @@ def with_sort(timings: pl.DataFrame) -> pl.DataFrame:
 
 def _steps(steps: pl.DataFrame) -> pl.DataFrame:
     training = pl.col("phase").is_null() | (pl.col("phase") == "train")
-    told = steps.filter(
-        training & pl.col("rank").is_not_null() & pl.col("step").is_not_null() & (pl.col("elapsed_ms") > 0)
-    )
+    told = steps.filter(training & (pl.col("elapsed_ms") > 0)).drop_nulls(["rank", "step"])
     return told.select(
         "rank", "step", pl.lit("step").alias("phase"), pl.lit("step").alias("head"), pl.lit("whole").alias("sort"), pl.col("elapsed_ms").alias("ms"),
         "tokens", pl.lit(None, dtype=pl.String).alias("host"), "file", pl.coalesce("line", "record").alias("line"), pl.lit("step").alias("name"),
@@ -152,14 +150,10 @@ def _calls(operations: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     where only the latter is told, a call counts if it ended as soon as the last had enqueued it."""
     columns = ("rank", "seq", "kind", "comm", "group", "pg_id", "duration_ms", "time_created_ns", "time_started_ns",
                "time_completed_ns", "is_p2p", "host", "file", "line", "record")  # fmt: skip
-    calls = spelled(operations.select(columns)).filter(
-        pl.col("rank").is_not_null() & pl.col("seq").is_not_null() & ~pl.col("is_p2p").fill_null(False)
-    )
+    calls = spelled(operations.select(columns)).filter(~pl.col("is_p2p").fill_null(False)).drop_nulls(["rank", "seq"])
     calls = calls.with_columns(comm=pl.coalesce("comm", _named_alike(calls, groups)))
     since = [(pl.col("time_completed_ns") - pl.col(name)) / 1e6 for name in ("time_started_ns", "time_created_ns")]
-    timed = calls.with_columns(ms=pl.coalesce("duration_ms", *since)).filter(
-        (pl.col("ms") > 0) & pl.col("comm").is_not_null()
-    )
+    timed = calls.with_columns(ms=pl.coalesce("duration_ms", *since)).filter(pl.col("ms") > 0).drop_nulls("comm")
     of_all = ["comm", "kind", "seq"]
     is_enqueued = pl.col("duration_ms").is_null() & pl.col("time_started_ns").is_null()
     is_at_once = pl.col("ms").min().over(of_all) <= _SOON * pl.col("ms").median().over(of_all)

@@ -179,9 +179,7 @@ def _printed_inits(timings: pl.DataFrame) -> dict[str, float]:
 def _initialised(events: pl.DataFrame) -> float | None:
     """Seconds from the first beginning of a communicator's initialisation to the last end, in the slowest process."""
     keys = ["file", "rank", "time_basis", "group"]
-    both = events.filter(
-        pl.col("kind").is_in(["comm_init_start", "comm_init_complete"]) & pl.col("time_ns").is_not_null()
-    )
+    both = events.filter(pl.col("kind").is_in(["comm_init_start", "comm_init_complete"])).drop_nulls("time_ns")
     if not both.height:
         return None
     is_start = pl.col("kind") == "comm_init_start"

@@ -278,9 +278,7 @@ def _was_killed_before(
     killed = {rank for rank, end in ends.items() if end.how == "died" and end.cause == "killed" and rank not in roles}
     if killed and all(_was_evicted(ends[rank], events) for rank in killed):
         return True
-    seen = events.filter(
-        (pl.col("kind") == "exit") & (pl.col("rank_space") == "global") & pl.col("time_ns").is_not_null()
-    )
+    seen = events.filter((pl.col("kind") == "exit") & (pl.col("rank_space") == "global")).drop_nulls("time_ns")
     if not killed or not seen.height:
         return False
     for own in seen.partition_by("file", "time_basis"):

@@ -85,9 +85,7 @@ def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
 def scheduled_stop(events: pl.DataFrame, job_hosts: frozenset[str]) -> tuple[int, str | None, str] | None:
     """Events of one attempt → when a scheduler first said that it ends the processes, on which host (that of the job, if it has one
     only), by which clock."""
-    told = events.filter(
-        (pl.col("kind") == "scheduler") & (pl.col("code") == "cancelled") & pl.col("time_ns").is_not_null()
-    )
+    told = events.filter((pl.col("kind") == "scheduler") & (pl.col("code") == "cancelled")).drop_nulls("time_ns")
     if not told.height:
         return None
     row = told.sort("time_ns").row(0, named=True)

@@ -100,9 +100,7 @@ def _ends(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
 
 def _ends_too_early(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     """Ends after which the same printer completes a further step: of an epoch, a stage, or of something else."""
-    said = events.filter(
-        (pl.col("kind") == "job_end") & pl.col("line").is_not_null() & (pl.col("code") != WORKERS).fill_null(True)
-    )
+    said = events.filter((pl.col("kind") == "job_end") & (pl.col("code") != WORKERS).fill_null(True)).drop_nulls("line")
     done = steps.filter(pl.col("line").is_not_null()).select(*_PRINTER, "line", "step")
     told = said.select("_event", *_PRINTER, pl.col("line").alias("_end")).join(done, on=_PRINTER, nulls_equal=True)
     before = pl.col("step").filter(pl.col("line") < pl.col("_end")).max()

@@ -29,9 +29,7 @@ class LostPart(NamedTuple):
 
 def lost_parts(events: pl.DataFrame, known: Checkpoints) -> tuple[LostPart, ...]:
     """Events of one attempt, recovered ones with them → the parts, each once, in the order of their lines."""
-    begins = events.filter(
-        pl.col("kind").is_in([SAVED, STORED]) & pl.col("step").is_not_null() & pl.col("line").is_not_null()
-    )
+    begins = events.filter(pl.col("kind").is_in([SAVED, STORED])).drop_nulls(["step", "line"])
     begins = begins.filter(pl.col("detail").str.contains('"begin"').fill_null(False))
     errors = events.filter(pl.col("kind").is_in(_ERRORS) & pl.col("line").is_not_null()).sort("file", "line")
     if not errors.height:
@@ -68,9 +66,7 @@ def _is_written(known: Checkpoints, step: int | None, rank: int | None) -> bool:
 
 def left_behind(steps: pl.DataFrame, ended: Collection[int]) -> Mapping[int, int]:
     """Table of steps, ranks that ended well → each rank that was left, and the last step that it printed."""
-    trained = steps.filter(
-        (pl.col("phase") == "train").fill_null(True) & pl.col("rank").is_not_null() & pl.col("step").is_not_null()
-    )
+    trained = steps.filter((pl.col("phase") == "train").fill_null(True)).drop_nulls(["rank", "step"])
     steps_of = trained.group_by("rank").agg(pl.col("step").unique()).iter_rows()
     printed: dict[int, set[int]] = {rank: set(found) for rank, found in steps_of}
     whole = [printed[rank] for rank in ended if rank in printed]

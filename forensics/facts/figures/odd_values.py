@@ -158,9 +158,7 @@ def without_passing(values: pl.DataFrame) -> pl.DataFrame:
     numbered = values.with_row_index("_row").with_columns(
         pl.col("of").cast(pl.String), own_names.list.sort().list.join(" ").alias("_names")
     )
-    told = numbered.filter(
-        pl.col("step").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("of").str.contains("#")
-    )
+    told = numbered.filter(~pl.col("of").str.contains("#")).drop_nulls(["step", "rank"])
     own = told.group_by("rank", "_names").agg(
         pl.len().alias("_rows"), pl.col("step").n_unique().alias("_steps"), pl.col("of").n_unique().alias("_parts")
     )

@@ -151,9 +151,7 @@ def _went_on(steps: pl.DataFrame, end: Row) -> bool:
 
 def _skips_on(steps: pl.DataFrame, end: Row) -> bool:
     """Whether most steps are still skipped though the scale falls no more: it has no lower value."""
-    later = steps.filter(
-        (pl.col("file") == end["file"]) & (pl.col("line") > end["line"]) & pl.col("step").is_not_null()
-    )
+    later = steps.filter((pl.col("file") == end["file"]) & (pl.col("line") > end["line"])).drop_nulls("step")
     return later.height > 0 and bool((later["skipped"].fill_null(0) > 0).mean() > 0.5)  # type: ignore[operator]
 
 

@@ -262,10 +262,8 @@ def _is_alone(values: list[float]) -> list[bool]:
 
 def _is_few(far: list[bool], series: list[_Series]) -> bool:
     """So few that they are odd: a small share of the peers, or one host of several."""
-    hosts, all_hosts = (
-        {one[0][0] for one, is_far in zip(series, far, strict=True) if is_far},
-        {one[0][0] for one in series},
-    )
+    hosts = {one[0][0] for one, is_far in zip(series, far, strict=True) if is_far}
+    all_hosts = {one[0][0] for one in series}
     return sum(far) <= max(1, _COMMON * len(series)) or (len(hosts) == 1 and len(all_hosts) >= _HOSTS)
 
 
@@ -352,9 +350,8 @@ def _silent(rows: pl.DataFrame) -> Iterator[Apart]:
     """Ports whose traffic fell to zero and stayed there while most others went on, for two intervals at least."""
     ends: dict[int, float] = {}
     told: list[tuple[_Series, float, float]] = []
-    moving = rows.filter(
-        pl.col("quantity").is_in([*_BYTES, *(f"{name}_per_s" for name in _BYTES)]) & pl.col("time_ns").is_not_null()
-    )
+    is_traffic = pl.col("quantity").is_in([*_BYTES, *(f"{name}_per_s" for name in _BYTES)])
+    moving = rows.filter(is_traffic).drop_nulls("time_ns")
     for who, part in _series(moving):
         points = _rates(part)
         if len(points) < 3:

@@ -38,9 +38,7 @@ def complaints(tables: Tables) -> list[str]:
         for template, count in counted(templates).items():
             if _COMPLAINS.search(template):
                 counts[template] += count
-    heard = tables["events"].filter(
-        (pl.col("kind") == "other") & pl.col("code").is_null() & pl.col("text").is_not_null()
-    )
+    heard = tables["events"].filter((pl.col("kind") == "other") & pl.col("code").is_null()).drop_nulls("text")
     heard = heard.filter(pl.col("severity").is_in(["error", "fatal"])).group_by("text").len()
     for text, count in heard.iter_rows():
         counts[_DIGITS.sub("#", text)[:_LONG]] += count
@@ -54,9 +52,7 @@ def files_of_templates(tables: Tables) -> dict[str, frozenset[str]]:
     for file, templates in tables["files"].select("file", "templates").iter_rows():
         for template in counted(templates or ()):
             found[template].add(file)
-    told = tables["events"].filter(
-        pl.col("severity").is_in(["warning", "error", "fatal"]) & pl.col("text").is_not_null()
-    )
+    told = tables["events"].filter(pl.col("severity").is_in(["warning", "error", "fatal"])).drop_nulls("text")
     for file, text in told.select("file", "text").unique().iter_rows():
         found[_DIGITS.sub("#", text)[:_LONG]].add(file)
     return {template: frozenset(files) for template, files in sorted(found.items())}

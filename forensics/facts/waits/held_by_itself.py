@@ -52,9 +52,7 @@ def device_errors(hardware: Iterable[Record], window: AnomalyWindow, rank: int) 
 def counted_wait(events: pl.DataFrame, files: pl.DataFrame, rank: int) -> tuple[Row, ...]:
     """The last line in which this rank counts its own wait; nothing where another rank counts one, or what it waits for may be anything."""
     of_file = dict(files.select("file", "rank").drop_nulls().iter_rows())
-    counts = of_kinds(events, "heartbeat_lost").filter(
-        pl.col("code").eq_missing(pl.lit(STILL)) & pl.col("value").is_not_null()
-    )
+    counts = of_kinds(events, "heartbeat_lost").filter(pl.col("code").eq_missing(pl.lit(STILL))).drop_nulls("value")
     told = [row for row in counts.sort("value").iter_rows(named=True) if row["file"] in of_file]
     if not told or {of_file[row["file"]] for row in told} != {rank}:
         return ()

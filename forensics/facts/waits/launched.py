@@ -37,12 +37,7 @@ def launched_since(tables: Tables, events: pl.DataFrame) -> tuple[list[Witness],
 
 def _json(progress: pl.DataFrame) -> tuple[tuple[Counts, Ref], tuple[Counts, Ref]] | None:
     """(communicator, kind, rank) → launched, of the last two times."""
-    told = progress.filter(
-        (pl.col("how") == "ras")
-        & pl.col("record").is_not_null()
-        & pl.col("time_ns").is_not_null()
-        & pl.col("rank").is_not_null()
-    )
+    told = progress.filter(pl.col("how") == "ras").drop_nulls(["record", "time_ns", "rank"])
     times = told["time_ns"].unique().sort().to_list()
     if len(times) < 2 or times[-1] - times[-2] < _APART_NS:
         return None

@@ -161,9 +161,8 @@ def _steps(tables: Tables, opened: pl.DataFrame) -> list[Witness]:
 
 def _trained(tables: Tables) -> pl.DataFrame:
     """Steps of the training, stamped by a clock."""
-    return tables["steps"].filter(
-        (pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null() & (pl.col("time_basis") != "boot")
-    )
+    is_stamped = (pl.col("phase") == "train").fill_null(True) & (pl.col("time_basis") != "boot")
+    return tables["steps"].filter(is_stamped).drop_nulls("step")
 
 
 def _cited(steps: pl.DataFrame) -> tuple[Ref, ...]:

@@ -141,10 +141,8 @@ def _counters(progress: pl.DataFrame, group: _Group) -> Iterator[Position]:
     """Counters of a group that is told apart: how far each member called, and how far it completed."""
     if group == (None, None):
         return
-    here = progress.filter(
-        pl.col("group").eq_missing(pl.lit(group[0], pl.String)) & pl.col("desc").eq_missing(pl.lit(group[1], pl.String))
-        & pl.col("rank").is_not_null() & ~pl.col("how").eq_missing(pl.lit("ras"))
-    )  # fmt: skip
+    own = [pl.col(name).eq_missing(pl.lit(one, pl.String)) for name, one in zip(("group", "desc"), group, strict=True)]
+    here = progress.filter(*own, ~pl.col("how").eq_missing(pl.lit("ras"))).drop_nulls("rank")
     for row in here.sort("file", "line", "rank").iter_rows(named=True):
         text = f"rank {row['rank']}: last enqueued {row['last_enqueued']}, last completed {row['last_completed']}"
         place = {"file": row["file"], "line": row["line"] if row["line"] is not None else row["record"], "text": text}

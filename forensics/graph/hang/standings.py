@@ -119,9 +119,7 @@ def _standing(source: str, rows: pl.DataFrame) -> Standing | None:
         else (dict(last.select("rank", "number").iter_rows()), _others(called))
     )
     at = dict(sorted(at.items()))
-    gave_up = rows.filter(
-        (pl.col("state") == "timed_out") & pl.col("rank").is_not_null() & pl.col("number").is_not_null()
-    )
+    gave_up = rows.filter(pl.col("state") == "timed_out").drop_nulls(["rank", "number"])
     waiting = dict(gave_up.group_by("rank").agg(pl.col("number").min()).sort("rank").iter_rows())
     front = min(waiting.values(), default=None)
     told = (*at.values(), *(number for number, _ in others))

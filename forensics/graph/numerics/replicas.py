@@ -36,9 +36,7 @@ def first_divergence(
 ) -> Divergence | None:
     """`frame`: rows of tensor_ops.read_rows, one launch. The earliest by step, then by place in program order. `idle`: rank →
     the step whose update it left out by right; from then on its parameters are not compared."""
-    comms = frame.filter(
-        pl.col("kind").is_in(list(EQUAL_OUTPUTS)) & pl.col("group_ranks").is_not_null() & ~pl.col("inferred")
-    )
+    comms = frame.filter(pl.col("kind").is_in(list(EQUAL_OUTPUTS)) & ~pl.col("inferred")).drop_nulls("group_ranks")
     params = frame.filter(_UPDATED)
     for rank, step in idle.items():
         params = params.filter((pl.col("rank") != rank) | (pl.col("step") < step))

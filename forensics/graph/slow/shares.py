@@ -70,12 +70,7 @@ def operations_of(timings: pl.DataFrame) -> pl.DataFrame:
     """Rows of `timings` that say when they began → rank, step, kind, number, sort, start_ms, end_ms, file, line, host.
 
     `number`: the n-th of its kind in the step of its rank; `sort`: wait, else work of the rank's own."""
-    told = timings.filter(
-        pl.col("start_ms").is_not_null()
-        & (pl.col("value_ms") >= 0)
-        & pl.col("rank").is_not_null()
-        & pl.col("step").is_not_null()
-    )
+    told = timings.filter(pl.col("value_ms") >= 0).drop_nulls(["start_ms", "rank", "step"])
     of_rank = ["rank", "step", "kind"]
     sorts = {kind: sort_of(kind) for kind in told["phase"].drop_nulls().unique().to_list()}
     found = told.select(
