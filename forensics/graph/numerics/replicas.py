@@ -80,9 +80,7 @@ def before(frame: pl.DataFrame, found: Divergence, share: float = 0.0) -> Before
     if row["phase"] != "optimizer" or row["base"] != "param":
         return Before()
     names = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("module", "tensor")]
-    same = frame.filter(
-        pl.all_horizontal(names) & pl.col("rank").is_in(list(found.row)) & ~pl.col("bad").fill_null(True)
-    )
+    same = frame.filter(*names, pl.col("rank").is_in(list(found.row)), ~pl.col("bad").fill_null(True))
     now = same.filter((pl.col("step") == row["step"]) & (pl.col("phase") != "optimizer"))
     updates = same.filter(_UPDATED & (pl.col("step") < row["step"]))
     used = _first_of_each(now, found, share)
@@ -96,10 +94,8 @@ def before(frame: pl.DataFrame, found: Divergence, share: float = 0.0) -> Before
 
 def _first_of_each(rows: pl.DataFrame, found: Divergence, share: float) -> Divergence | None:
     """The first of these rows on each rank, and who agrees in them; null where a rank of `found` has none."""
-    first = {
-        one["rank"]: one
-        for one in rows.sort("place").unique("rank", keep="first", maintain_order=True).iter_rows(named=True)
-    }
+    once = rows.sort("place").unique("rank", keep="first", maintain_order=True)
+    first = {one["rank"]: one for one in once.iter_rows(named=True)}
     if first.keys() != found.row.keys() or len({one["microbatch"] for one in first.values()}) > 1:
         return None
     parts = sorted((tuple(side) for side in sides(first, share)), key=lambda side: (-len(side), side))
@@ -133,11 +129,10 @@ def that_kept(frame: pl.DataFrame, divergence: Divergence) -> frozenset[int]:
     before = frame.filter(_UPDATED & (pl.col("step") < row["step"]) & pl.all_horizontal(names))
     last = {one["rank"]: one for one in before.sort("place").unique("rank", keep="last").iter_rows(named=True)}
     figures = ("checksum", *FIGURES)
-    same = {
-        rank for rank, now in divergence.row.items() if rank in last and all(now[n] == last[rank][n] for n in figures)
-    }
-    all_known = divergence.row.keys() <= last.keys()
-    return frozenset(same) if all_known and 2 * len(same) <= len(divergence.row) else frozenset()
+    if not divergence.row.keys() <= last.keys():
+        return frozenset()
+    same = [rank for rank, now in divergence.row.items() if all(now[name] == last[rank][name] for name in figures)]
+    return frozenset(same) if 2 * len(same) <= len(divergence.row) else frozenset()
 
 
 def _suspicious_steps(comms: pl.DataFrame, params: pl.DataFrame, share: float) -> list[int]:
@@ -146,15 +141,13 @@ def _suspicious_steps(comms: pl.DataFrame, params: pl.DataFrame, share: float) -
     found: set[int] = set()
     for part, key in ((comms, [*names, "group_ranks", "nth"]), (params, [*names, "nth"])):
         shown = [*dict.fromkeys([*names, "group_ranks", "rank", "place", "role", "bad", *FIGURES, "checksum"])]
-        counted = _finite(part.select(shown)).with_columns(
-            pl.col("place").cum_count().over("rank", *names).alias("nth")
-        )
-        figures = [pl.col(name).n_unique() - pl.col(name).has_nulls() > 1 for name in (*FIGURES, "checksum")]
-        unlike = (
-            differ(lambda name: (pl.col(name).min(), pl.col(name).max()), share)
-            if share
-            else pl.any_horizontal(figures)
-        )
+        nth = pl.col("place").cum_count().over("rank", *names)
+        counted = _finite(part.select(shown)).with_columns(nth.alias("nth"))
+        if share:
+            unlike = differ(lambda name: (pl.col(name).min(), pl.col(name).max()), share)
+        else:
+            figures = (pl.col(name) for name in (*FIGURES, "checksum"))
+            unlike = pl.any_horizontal(one.n_unique() - one.has_nulls() > 1 for one in figures)
         found |= set(counted.group_by(key).agg(unlike.alias("differ")).filter("differ")["step"].to_list())
     return sorted(found)[:8]
 
@@ -165,8 +158,7 @@ def _finite(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _shards(frame: pl.DataFrame) -> set[str]:
     """Parameters that are sent by a gather: shards differ by design."""
-    sent = frame.filter((pl.col("kind") == "all_gather") & (pl.col("base") == "param"))
-    return values(sent["module"])
+    return values(frame.filter((pl.col("kind") == "all_gather") & (pl.col("base") == "param"))["module"])
 
 
 def _parameters(

@@ -18,7 +18,7 @@ import msgspec
 import polars as pl
 
 from forensics.graph.slow.program import Layout
-from forensics.graph.slow.what_if import Part, parts
+from forensics.graph.slow.replay import Part, parts
 from parsers.text.durations import sort_of, way_of
 
 _FAITHFUL = 0.05  # of the measured time: how far the replay of what was may lie beside it
