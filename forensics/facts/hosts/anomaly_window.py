@@ -133,10 +133,8 @@ class AnomalyWindow:
     def _progress(self) -> list[Moment]:
         """Per clock the last completed work."""
         steps = self._tables["steps"].drop_nulls(["time_ns"])
-        found = [
-            Moment(time, None, basis or "utc")
-            for basis, time in steps.group_by("time_basis").agg(pl.col("time_ns").max()).sort("time_basis").iter_rows()
-        ]
+        last = steps.group_by("time_basis").agg(pl.col("time_ns").max()).sort("time_basis")
+        found = [Moment(time, None, basis or "utc") for basis, time in last.iter_rows()]
         done = self._tables["operations"]["time_completed_ns"].max()
         return [*found, Moment(done, None, "utc")] if isinstance(done, int) else found
 
@@ -161,12 +159,8 @@ class AnomalyWindow:
         hosts = hosts_of_ranks(self._identity)
         implied = pl.col("rank").replace_strict(hosts, default=None, return_dtype=pl.String)
         rows = rows.with_columns(pl.coalesce("host", implied).alias("_host"))
-        for host, basis, time in (
-            rows.group_by("_host", "time_basis")
-            .agg(pl.col("time_ns").min())
-            .sort("_host", "time_basis", nulls_last=True)
-            .iter_rows()
-        ):
+        first = rows.group_by("_host", "time_basis").agg(pl.col("time_ns").min())
+        for host, basis, time in first.sort("_host", "time_basis", nulls_last=True).iter_rows():
             yield Moment(time, host, basis, slack)
 
     def _is_outlived(self, moment: Moment) -> bool:

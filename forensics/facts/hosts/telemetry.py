@@ -174,30 +174,19 @@ def samples(tables: Tables, identity: pl.DataFrame, roles: Roles) -> pl.DataFram
     rows = rows.with_columns(there=pl.coalesce("host", "file"))
     keys = ["host", "pci", "device_index", "uuid", "rank", "there"]
     who = rows.select(keys).unique(maintain_order=True)
-    devices, uuids = Devices(identity), _by_uuid(identity)
+    devices = Devices(identity)
+    uuids = dict(identity.select("uuid", "rank").drop_nulls().iter_rows()) if identity.height else {}
     models = _models(tables["settings"])
     placed = [
         (*one, uuids.get(one[3], devices.rank_at(one[0], one[1], one[2])) if one[4] is None else one[4], models.get((one[5], one[1]), ""))
         for one in who.iter_rows()
     ]  # fmt: skip
     stages = roles.stages([one[6] for one in placed if one[6] is not None])
-    known = pl.DataFrame(
-        [(*one, stages.get(one[6], -1)) for one in placed],
-        schema={**who.schema, "_rank": pl.Int64(), "model": pl.String(), "stage": pl.Int64()},
-        orient="row",
-    )
+    schema = {**who.schema, "_rank": pl.Int64(), "model": pl.String(), "stage": pl.Int64()}
+    known = pl.DataFrame([(*one, stages.get(one[6], -1)) for one in placed], schema=schema, orient="row")
     joined = rows.join(known, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    return (
-        joined.with_columns(rank=pl.coalesce("rank", "_rank"))
-        .drop("_rank", "there")
-        .sort("time_ns", "file", "line", "record", nulls_last=True)
-    )
-
-
-def _by_uuid(identity: pl.DataFrame) -> dict[str | None, int]:
-    if not identity.height:
-        return {}
-    return dict(identity.select("uuid", "rank").drop_nulls().iter_rows())
+    joined = joined.with_columns(rank=pl.coalesce("rank", "_rank")).drop("_rank", "there")
+    return joined.sort("time_ns", "file", "line", "record", nulls_last=True)
 
 
 def _models(settings: pl.DataFrame) -> dict[tuple[str | None, str | None], str]:

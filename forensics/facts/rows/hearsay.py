@@ -81,9 +81,7 @@ def _told_of_the_living(events: pl.DataFrame, tables: Tables, job: frozenset[int
     columns = "rank", "time_basis", "file", "time_ns"
     alive = events.filter(stamped & pl.col("kind").is_in(_ALIVE)).select(columns)
     lived = pl.concat([alive, tables["steps"].filter(stamped).select(columns)], how="vertical_relaxed")
-    last = lived.group_by("rank", "time_basis", pl.col("file").alias("_own")).agg(
-        pl.col("time_ns").max().alias("_last")
-    )
+    last = lived.group_by("rank", "time_basis", _own="file").agg(pl.col("time_ns").max().alias("_last"))
     last = last.filter(pl.col("rank").is_in(sorted(job)))
     by_rank = exits.filter(pl.col("rank_space") == "global").join(last, on=["rank", "time_basis"])
     of_one = by_rank.filter((pl.col("file") != pl.col("_own")) & _is_later())["_event"]
@@ -119,9 +117,8 @@ def _is_later() -> pl.Expr:
 
 
 def _told_of_the_well(events: pl.DataFrame, ended: frozenset[int], job: frozenset[int]) -> pl.Series:
-    exits = events.filter(
-        pl.col("kind").is_in(_EXITS) & pl.col("time_ns").is_null() & pl.col("rank").is_in(sorted(job))
-    )
+    timeless = pl.col("kind").is_in(_EXITS) & pl.col("time_ns").is_null()
+    exits = events.filter(timeless & pl.col("rank").is_in(sorted(job)))
     launchers = events.filter((pl.col("kind") == "job_end") & (pl.col("code") == WORKERS))
     return exits["_event"] if job <= ended and launchers.height else exits["_event"].clear()
 

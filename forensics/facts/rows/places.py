@@ -34,10 +34,8 @@ def job_hosts(tables: Tables, identity: pl.DataFrame) -> frozenset[str]:
 def is_only_about_hosts(tables: Tables, events: pl.DataFrame, seen: frozenset[int]) -> bool:
     """Does every file speak of hosts and devices alone, so that nothing of a job is there to be blamed or cleared?"""
     kinds = [kind for kind in OF_HOSTS if kind != "other"]  # which any program may print: alone it tells of no host
-    about = set(events.filter(pl.col("kind").is_in(kinds))["file"].to_list()) | {
-        *tables["devices"]["file"],
-        *tables["locations"]["file"],
-    }
+    told = (events.filter(pl.col("kind").is_in(kinds)), tables["devices"], tables["locations"])
+    about = {file for frame in told for file in frame["file"]}
     files = tables["files"].filter(pl.col("bytes").fill_null(0) > 0)["file"].to_list()
     processes = events.filter(~pl.col("kind").is_in(OF_HOSTS))
     return set(files) <= about and not (seen or processes.height or tables["steps"].height)
