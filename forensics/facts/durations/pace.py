@@ -26,12 +26,8 @@ from parsers.schema.tables import Tables
 _OPS = 12  # of a product of matrices: multiply and add, forward and twice backward, in two of a layer's products each
 _RECOMPUTED = 4 / 3  # the forward pass is done twice
 _OTHERWISE = (
-    "num_experts",
-    "multi_latent_attention",
-    "is_hybrid_model",
-    "rampup_batch_size",
-    "hybrid_override_pattern",
-)
+    "num_experts", "multi_latent_attention", "is_hybrid_model", "rampup_batch_size", "hybrid_override_pattern",
+)  # fmt: skip
 _PLAIN = (None, "None", "False", "0", "1")  # values of these that leave a dense transformer and one size of a batch
 _FEWEST = 3  # printed figures of which a median is told
 

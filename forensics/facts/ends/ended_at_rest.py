@@ -13,7 +13,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.assemble.who.clocks import SECOND_NS
-from forensics.facts.ends.process_ends import ProcessEnd
+from forensics.facts.ends.process_ends import ProcessEnd, as_stop
 from forensics.facts.ends.storage_waits import live_stacks
 from parsers.schema.tables import Tables
 
@@ -29,17 +29,14 @@ _KILLED = (None, "killed", "stopped_by_hand")
 
 def with_ended_at_rest(ends: Mapping[int, ProcessEnd], stacks: pl.DataFrame, tables: Tables) -> dict[int, ProcessEnd]:
     """Ends by rank; where each process stood; tables of one attempt → ends, with those that followed from a standstill as stops."""
-    ended = {
-        rank: end for rank, end in ends.items() if end.how == "died" and end.by == "launcher" and end.cause in _KILLED
-    }
+    killed = ((rank, end) for rank, end in ends.items() if end.how == "died" and end.cause in _KILLED)
+    ended = {rank: end for rank, end in killed if end.by == "launcher"}
     if not ended:
         return dict(ends)
     rested = ended.keys() & _stood(stacks, tables)
-    silent = {rank for rank, end in ended.items() if _is_long_silent(end, tables)}
-    changed = {rank: replace(end, how="failed", cause=None) for rank, end in ended.items() if rank in silent}
-    changed |= {
-        rank: replace(end, how="stopped", cause=None, was_stopped=True) for rank, end in ended.items() if rank in rested
-    }
+    silent = {rank: end for rank, end in ended.items() if _is_long_silent(end, tables)}
+    changed = {rank: replace(end, how="failed", cause=None) for rank, end in silent.items()}
+    changed |= {rank: as_stop(ended[rank]) for rank in rested}
     return {**ends, **changed}
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from forensics.assemble.who.clocks import SECOND_NS
 from forensics.facts.ends.whose_memory import lost_worker
-from forensics.facts.rows.device_errors import is_device_error
+from forensics.facts.rows.error_words import is_device_error
 from forensics.facts.rows.event_rows import detail, reference
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
@@ -100,6 +100,11 @@ def end_of(
 ) -> ProcessEnd:
     """The end of a rank as a row of events tells it."""
     return ProcessEnd(rank, how, cause, code, row["time_ns"], (reference(row),), row["time_basis"], by)
+
+
+def as_stop(end: ProcessEnd) -> ProcessEnd:
+    """The same, by an order from outside."""
+    return replace(end, how="stopped", cause=None, was_stopped=True)
 
 
 def is_stop(code: str | None) -> bool:

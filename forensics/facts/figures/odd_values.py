@@ -369,11 +369,7 @@ def _begun(told: Iterable[pl.DataFrame], rows: pl.DataFrame, rank: int) -> int |
 
 
 def _is_shared(
-    rows: pl.DataFrame,
-    ranks: Mapping[Key, set[int]],
-    rank: int,
-    job: frozenset[int],
-    tables: Tables,
+    rows: pl.DataFrame, ranks: Mapping[Key, set[int]], rank: int, job: frozenset[int], tables: Tables
 ) -> bool:
     """Did all lose a figure in that very step, behind what one lost alone? Then it went through a reduction, though the step may have been
     left out afterwards. Where a loss scale is told, an overflow is how that is found."""

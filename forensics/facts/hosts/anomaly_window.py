@@ -29,15 +29,8 @@ from parsers.schema.tables import Tables
 
 When = Literal["before", "unknown", "apart"]
 _FAILED = (
-    "exception",
-    "cuda_error",
-    "gpu_oom",
-    "exit",
-    "peer_closed",
-    "remote_error",
-    "store_timeout",
-    "first_failure",
-)
+    "exception", "cuda_error", "gpu_oom", "exit", "peer_closed", "remote_error", "store_timeout", "first_failure",
+)  # fmt: skip
 _OF_KERNELS = frozenset(kind for kind, row in EVENTS.items() if row.printer == "kernel")
 _MINUTE_NS = 60 * SECOND_NS
 _HOUR_NS = 60 * _MINUTE_NS

@@ -99,11 +99,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 def hardware(
-    events: pl.DataFrame,
-    tables: Tables,
-    identity: pl.DataFrame,
-    window: AnomalyWindow,
-    job_hosts: frozenset[str],
+    events: pl.DataFrame, tables: Tables, identity: pl.DataFrame, window: AnomalyWindow, job_hosts: frozenset[str]
 ) -> tuple[Record, ...]:
     """Every record of hardware, by place."""
     found = of_kinds(events, *KINDS)

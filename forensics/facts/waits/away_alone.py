@@ -55,11 +55,7 @@ class Away(msgspec.Struct, frozen=True):
 
 
 def away_alone(
-    tables: Tables,
-    waits: Sequence[dict[str, Any]],
-    rank: int,
-    others: Collection[int],
-    host_sites: Collection[str],
+    tables: Tables, waits: Sequence[dict[str, Any]], rank: int, others: Collection[int], host_sites: Collection[str]
 ) -> Away | None:
     """Tables of one attempt, the time-outs of the `others`, the one rank of the job that had none → where it was instead. `host_sites`: sites of a
     process that waits for nobody."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from forensics.facts.rows.event_rows import line_of
 from forensics.facts.waits.stacks import Frame, classify, to_frames
 from forensics.model.finding import Claim
 from forensics.model.incident import Code
@@ -78,7 +79,7 @@ def stack_ref(row: dict[str, Any]) -> Ref:
     site = classify(frames)
     shown = [frame for frame in (frames[0], site.frame, site.user) if frame is not None]
     text = " ← ".join(dict.fromkeys(frame.text() for frame in shown))
-    return Ref(file=str(row["file"]), line=row["line"] if row["line"] is not None else row["record"], text=text)
+    return Ref(file=str(row["file"]), line=line_of(row), text=text)
 
 
 def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
