@@ -55,7 +55,7 @@ class Spent(NamedTuple):
     inits: tuple[Init, ...] = ()
 
 
-def spent(tables: Tables, events: pl.DataFrame, attempt: int = 0) -> Spent:
+def spent(tables: Tables, events: pl.DataFrame, attempt: int) -> Spent:
     """Tables of one attempt → where its time went."""
     steps = tables["steps"].filter(pl.col("step").is_not_null())
     train = steps.filter((pl.col("phase") == "train").fill_null(True))

@@ -136,8 +136,8 @@ def failure_roles(
     stacks: pl.DataFrame,
     job: frozenset[int],
     held: frozenset[int],
-    hosts: frozenset[str] = frozenset(),
-    lines: Mapping[str, int] = {},
+    hosts: frozenset[str],
+    lines: Mapping[str, int],
 ) -> dict[int, FailureRole]:
     """Ends by rank; `job`: its ranks; `held`: those whose own flight record shows them in an open operation; `hosts`: of the job; `lines` of each
     file → the role of each end that its process's own lines tell."""

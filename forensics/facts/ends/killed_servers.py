@@ -48,10 +48,7 @@ def killed_servers(
     ]  # fmt: skip
     if len({(one.host, one.row["pid"]) for one in killed}) != 1 or killed[0].row["pid"] in pids:
         return ()
-    is_own = any(
-        roles[rank].state == "own" if rank in roles else not (end.how in _LOSING or _raised(end))
-        for rank, end in ends.items()
-    )
+    is_own = any(roles[rank].state == "own" if rank in roles else not _follows(end) for rank, end in ends.items())
     failed = {
         (own_rank(row), row["file"], row["line"])
         for row in rows(events, *_KINDS)
@@ -64,14 +61,15 @@ def killed_servers(
 
 def after_servers(ends: Mapping[int, ProcessEnd]) -> dict[int, ProcessEnd]:
     """Ends by rank, where a server was killed → the same; all that failed followed."""
-    return {
-        rank: replace(end, how="followed", cause=None) if end.how in ("lost", "unclear") or _raised(end) else end
-        for rank, end in ends.items()
-    }
+    return {rank: replace(end, how="followed", cause=None) if _lost_it(end) else end for rank, end in ends.items()}
 
 
-def _raised(end: ProcessEnd) -> bool:
-    return end.how == "died" and end.cause == "exception"
+def _lost_it(end: ProcessEnd) -> bool:
+    return end.how in ("lost", "unclear") or (end.how == "died" and end.cause == "exception")
+
+
+def _follows(end: ProcessEnd) -> bool:
+    return end.how in _LOSING or (end.how == "died" and end.cause == "exception")
 
 
 def _ends_there(kill: Row, steps: pl.DataFrame) -> bool:

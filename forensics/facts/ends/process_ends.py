@@ -208,7 +208,7 @@ def stopped_rest(events: pl.DataFrame, job: frozenset[int]) -> frozenset[int]:
     return job - ranks if ranks and ranks < job and len(pids) == len(job) else frozenset()
 
 
-def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> dict[int, tuple[ProcessEnd, ...]]:
+def process_ends(events: pl.DataFrame, rest: frozenset[int]) -> dict[int, tuple[ProcessEnd, ...]]:
     """Events of one attempt, ranks global, without recovered errors → rank → every statement about how its process ended:
     launchers' exits first, then what its own lines say, then that it ended well. Ranks of which nothing is said are left
     out. `rest`: ranks that a launcher stopped by their pids alone (`stopped_rest`)."""

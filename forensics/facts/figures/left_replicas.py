@@ -65,9 +65,7 @@ def spoken(tables: Tables) -> tuple[pl.DataFrame, tuple[str, ...]]:
     return found.tables["steps"].with_columns((-1 - pl.col("rank")).alias("rank")), found.names
 
 
-def left_replicas(
-    steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset[int] = frozenset(), *, is_told: bool = True
-) -> Left | None:
+def left_replicas(steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset[int], *, is_told: bool) -> Left | None:
     """Table of steps of an attempt and of the one before → the first step in which replicas part; None where none do. `replicas`: the
     ranks of a job that trains nothing but replicas; where nobody tells so (`is_told`), they must print another figure alike in every step:
     who reduces together, each from a loss of its own, holds the same parameters."""

@@ -114,7 +114,7 @@ def blames(tables: Tables, identity: pl.DataFrame, known: frozenset[str], found:
 
 
 def with_the_silent(
-    blames: Sequence[Blame], hosts: Mapping[str, Collection[int]], silent: Collection[int], told: Collection[str] = ()
+    blames: Sequence[Blame], hosts: Mapping[str, Collection[int]], silent: Collection[int], told: Collection[str]
 ) -> list[Blame]:
     """Reports → the same, where an address that is nobody's by name is that of the one host that it can be: all others report it. `hosts`: all of
     the job with their ranks; `silent`: ranks that tell of no end and no wait; who lost others itself would say so; `told`: hosts that tell an address of their own, which would be

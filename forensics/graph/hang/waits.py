@@ -131,9 +131,9 @@ def build(
     states: States,
     stacks: pl.DataFrame,
     ranks: frozenset[int],
-    gave_up: frozenset[int] = frozenset(),
-    dead: frozenset[int] = frozenset(),
-    ended: frozenset[int] = frozenset(),
+    gave_up: frozenset[int],
+    dead: frozenset[int],
+    ended: frozenset[int],
 ) -> Waits:
     """States, main-thread stacks (facts.stacks.main_stacks) and what logs say of ranks → Waits.
 

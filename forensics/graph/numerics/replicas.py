@@ -6,7 +6,6 @@ optimizer over the stated group of their gradient all_reduce. Different figures 
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -31,9 +30,7 @@ class Divergence(msgspec.Struct, frozen=True):
     members: tuple[int, ...]
 
 
-def first_divergence(
-    frame: pl.DataFrame, share: float = 0.0, idle: Mapping[int, int] = MappingProxyType({})
-) -> Divergence | None:
+def first_divergence(frame: pl.DataFrame, share: float, idle: Mapping[int, int]) -> Divergence | None:
     """`frame`: rows of tensor_ops.read_rows, one launch. The earliest by step, then by place in program order. `idle`: rank →
     the step whose update it left out by right; from then on its parameters are not compared."""
     comms = frame.filter(pl.col("kind").is_in(list(EQUAL_OUTPUTS)) & ~pl.col("inferred")).drop_nulls("group_ranks")
@@ -74,7 +71,7 @@ class Before(msgspec.Struct, frozen=True):
     equal: Row | None = None
 
 
-def before(frame: pl.DataFrame, found: Divergence, share: float = 0.0) -> Before:
+def before(frame: pl.DataFrame, found: Divergence, share: float) -> Before:
     """The update that shows replicas apart may not be what parted them: that they were when the parameter was used in the same step."""
     row = found.row[min(found.row)]
     if row["phase"] != "optimizer" or row["base"] != "param":
