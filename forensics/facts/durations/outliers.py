@@ -230,9 +230,8 @@ def _outlier(rows: pl.DataFrame, own: pl.DataFrame) -> Outlier:
     first, last = (begin, end) if steady else (votes.index(True), len(votes))
     steps = own["step"]
     excess = median(shown["ms"] - shown["centre"])
-    whole = float(
-        own.select(pl.when(pl.col("step_ms") > 0).then(pl.max_horizontal("step_ms", "rank_ms"))).to_series().sum()
-    )
+    took = pl.when(pl.col("step_ms") > 0).then(pl.max_horizontal("step_ms", "rank_ms"))
+    whole = float(own.select(took.sum()).item())
     columns = ("file", "line", "name")
     beside = rows.filter((pl.col("step") == shown["step"][0]) & (pl.col("rank") != own["rank"][0])).sort("rank")
     return Outlier(

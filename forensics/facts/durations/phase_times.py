@@ -90,7 +90,7 @@ def _rest(summed: pl.DataFrame) -> pl.DataFrame:
     known = parts.group_by(step).agg(
         pl.col("ms").sum().alias("_named"), waits.sum().alias("_wait"), waits.len().alias("_waits")
     )
-    both = whole.join(known, on=step, how="inner", maintain_order="left").filter(pl.col("_waits") > 0)
+    both = whole.join(known, on=step, maintain_order="left").filter(pl.col("_waits") > 0)
     share = both.select((pl.col("_named") / pl.col("ms")).median()).item()
     if share is None or not _ACCOUNTED <= share <= 1:
         return summed.clear()
@@ -169,9 +169,7 @@ def _calls(operations: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
 
 def _named_alike(calls: pl.DataFrame, groups: pl.DataFrame) -> pl.Series:
     """The name of each call's group, where all ranks that state its members state the same; else null."""
-    told = (
-        groups.filter(pl.col("members").list.len() > 1).group_by("group").agg(pl.col("members").n_unique().alias("n"))
-    )
+    told = groups.filter(pl.col("members").list.len() > 1).group_by("group").agg(n=pl.col("members").n_unique())
     one = told.filter(pl.col("n") == 1)["group"].to_list()
     return calls.select(pl.when(pl.col("group").is_in(one)).then("group"))["group"]
 

@@ -74,9 +74,7 @@ def _follows(end: ProcessEnd) -> bool:
 
 def _ends_there(kill: Row, steps: pl.DataFrame) -> bool:
     """Did the job go on until the kill, and no further?"""
-    timed = steps.filter((pl.col("time_basis") == kill["time_basis"]) & pl.col("step").is_not_null()).drop_nulls(
-        "time_ns"
-    )
+    timed = steps.filter(pl.col("time_basis") == kill["time_basis"]).drop_nulls(["step", "time_ns"])
     first = sorted(timed.group_by("step").agg(pl.col("time_ns").min())["time_ns"].to_list())
     if kill["time_ns"] is None or len(first) < _SAID:
         return False

@@ -57,10 +57,9 @@ def _written(row: Mapping[str, Any], lines: Mapping[int, str]) -> int | None:
 
 def _days(lines: Iterable[str]) -> Sequence[int]:
     """When the day ends that each line tells, or the last clock behind it."""
-    told = ((day[1], line[day.end() :]) for line in lines for day in _DAY.finditer(line))
-    return [
-        at + _MINUTE_NS * _minutes(rest) for day, rest in told if (at := parse_time(f"{day} 00:00:00")[0]) is not None
-    ]
+    told = ((day, line[day.end() :]) for line in lines for day in _DAY.finditer(line))
+    begins = ((parse_time(f"{day[1]} 00:00:00")[0], rest) for day, rest in told)
+    return [at + _MINUTE_NS * _minutes(rest) for at, rest in begins if at is not None]
 
 
 def _minutes(text: str) -> int:

@@ -216,9 +216,7 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int]) -> dict[int, tuple[
     closing = events.filter((pl.col("kind") == "closing_signal") & pl.col("code").ne_missing("DELETED"))
     stopped = {*closing["rank"].drop_nulls().to_list(), *rest, *_killed_behind_the_first(events)}
     # What a launcher had seen before it killed all; who ends a process by hand may do so because the job stands still (killed_running.py).
-    by_hand = values(
-        closing.filter(pl.col("detail").str.contains('"by": "person"', literal=True).fill_null(False))["rank"]
-    )
+    by_hand = values(closing.filter(pl.col("detail").str.contains('"by": "person"', literal=True))["rank"])
     is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
     own = events.select(*_OF_LINES, "rank_space").filter(is_own)
     vanishings = own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(VANISHED))

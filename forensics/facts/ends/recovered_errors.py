@@ -70,9 +70,7 @@ def recovered_errors(tables: Tables) -> pl.Series:
     if not len(outlived):
         return pl.repeat(False, events.height, eager=True).alias("recovered")
     told = events.filter(pl.col("_event").is_in(outlived.implode()) & (pl.col("kind") == "exception")).select(_PLACE)
-    bad = events.filter(
-        (pl.col("kind") == "nan_assert") & pl.col("detail").str.contains('"raised": true').fill_null(False)
-    )
+    bad = events.filter((pl.col("kind") == "nan_assert") & pl.col("detail").str.contains('"raised": true'))
     same = bad.join(told.unique(), on=_PLACE, how="semi")["_event"]
     return events["_event"].is_in(pl.concat([outlived, same]).implode()).alias("recovered")
 
@@ -110,7 +108,7 @@ def _ends_too_early(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
 
 
 def _before_an_end(errors: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
-    own = errors.join(ends, on=_PRINTER, how="inner", nulls_equal=True).filter(pl.col("line") < pl.col("end"))
+    own = errors.join(ends, on=_PRINTER, nulls_equal=True).filter(pl.col("line") < pl.col("end"))
     # The lines of a rank in another file have no order with its end: what it raised cannot have ended it before.
     elsewhere = errors.join(ends.select("rank").drop_nulls().unique(), on="rank", how="semi")
     elsewhere = elsewhere.join(ends, on=_PRINTER, how="anti", nulls_equal=True)
@@ -118,7 +116,7 @@ def _before_an_end(errors: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
 
 
 def _after_an_end(events: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
-    left = events.filter(pl.col("kind").is_in(_LEAVING)).join(ends, on=_PRINTER, how="inner", nulls_equal=True)
+    left = events.filter(pl.col("kind").is_in(_LEAVING)).join(ends, on=_PRINTER, nulls_equal=True)
     return left.filter(pl.col("line") > pl.col("end"))["_event"]
 
 
@@ -159,13 +157,13 @@ def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     later = steps.filter(pl.col("line").is_not_null()).group_by([*_PRINTER, "time_basis"]).agg(
         pl.col("line").max().alias("_line"), pl.col("time_ns").max().alias("_time")
     )  # fmt: skip
-    joined = errors.join(later, on=[*_PRINTER, "time_basis"], how="inner", nulls_equal=True)
+    joined = errors.join(later, on=[*_PRINTER, "time_basis"], nulls_equal=True)
     stamped = joined.filter((pl.col("_line") > pl.col("line")) & (pl.col("_time") > pl.col("time_ns")))
     elsewhere = steps.drop_nulls(["rank", "time_ns"]).group_by("rank", "time_basis", _other="file").agg(
         pl.col("time_ns").max().alias("_time")
     )  # fmt: skip
     # In one file the order of the lines is known, and stamps of two printers may be of two zones.
-    elsewhere = errors.join(elsewhere, on=["rank", "time_basis"], how="inner").filter(
+    elsewhere = errors.join(elsewhere, on=["rank", "time_basis"]).filter(
         (pl.col("_time") > pl.col("time_ns")) & (pl.col("_other") != pl.col("file"))
     )
     lines = steps.select(*_PRINTER, pl.col("line").cast(pl.Int64).alias("_line")).drop_nulls("_line").sort("_line")
@@ -176,6 +174,6 @@ def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     last = errors.group_by(_PRINTER).agg(pl.col("line").max().alias("_last"))
     again = next_step.join(last, on=_PRINTER, how="left", nulls_equal=True).filter(pl.col("_next") < pl.col("_last"))
     reports = errors.filter((pl.col("code") == _STALL).fill_null(False)).select("_event", *_PRINTER, "line")
-    behind = reports.join(lines, on=_PRINTER, how="inner", nulls_equal=True).filter(pl.col("_line") > pl.col("line"))
+    behind = reports.join(lines, on=_PRINTER, nulls_equal=True).filter(pl.col("_line") > pl.col("line"))
     over = behind.group_by("_event").len().filter(pl.col("len") >= _GOES_ON)
     return pl.concat([stamped["_event"], elsewhere["_event"], again["_event"], over["_event"]])

@@ -41,9 +41,8 @@ def complained_alike(tables: Tables, raised: Sequence[ProcessEnd]) -> tuple[Ref,
     if not 0 < len(errors) == len(raised) <= _ASKED:
         return ()
     logs = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
-    told = [
-        (row["rank"], row["file"], [*numbered_lines(row)]) for row in logs.sort("lines", "file").iter_rows(named=True)
-    ]
+    in_order = logs.sort("lines", "file").iter_rows(named=True)
+    told = [(row["rank"], row["file"], [*numbered_lines(row)]) for row in in_order]
     shared: tuple[Ref, ...] = ()
     for rank, error in errors:
         if not (found := _shared(told, rank, error)):

@@ -109,9 +109,7 @@ def _printed(steps: pl.DataFrame) -> pl.DataFrame:
     rows = _train(steps).filter(pl.col("checksum").is_not_null())
     pairs = rows.select(*_COLUMNS, pl.col("checksum").str.split(" ")).explode("checksum")
     apart = pl.col("checksum").str.splitn("=", 2)
-    told = pairs.select(
-        *_COLUMNS, apart.struct.field("field_0").alias("name"), apart.struct.field("field_1").alias("value")
-    )
+    told = pairs.select(*_COLUMNS, name=apart.struct.field("field_0"), value=apart.struct.field("field_1"))
     told = _in_turn(told)
     unclear = [name for name in told["name"].drop_nulls().unique().to_list() if not says_what(name)]
     # What changes on every rank is learnt: an identity of a run or a request that all share stays as it is.

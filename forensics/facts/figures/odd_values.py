@@ -162,9 +162,8 @@ def without_passing(values: pl.DataFrame) -> pl.DataFrame:
     own = told.group_by("rank", "_names").agg(
         pl.len().alias("_rows"), pl.col("step").n_unique().alias("_steps"), pl.col("of").n_unique().alias("_parts")
     )
-    is_passing = (
-        (pl.col("_rows") == pl.col("_steps")) & (2 * pl.col("_parts") > pl.col("_rows")) & (pl.col("_parts") > 1)
-    )
+    are_many = (2 * pl.col("_parts") > pl.col("_rows")) & (pl.col("_parts") > 1)
+    is_passing = (pl.col("_rows") == pl.col("_steps")) & are_many
     names = own.group_by("_names").agg(is_passing.all().alias("_passes")).filter("_passes")
     if not names.height:
         return values

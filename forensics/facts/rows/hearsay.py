@@ -45,7 +45,7 @@ def hearsay(tables: Tables, job: frozenset[int], seen: frozenset[int]) -> pl.Ser
 
 def _in_anothers_log(events: pl.DataFrame, tables: Tables, job: frozenset[int]) -> pl.Series:
     own = _own_logs(tables)
-    inside = events.join(own, on="file", how="inner")
+    inside = events.join(own, on="file")
     if not inside.height:
         return inside["_event"]
     claims = tables["ranks"].drop_nulls("rank")

@@ -131,9 +131,8 @@ def _counted(tables: Tables, logs: _Logs, rank: int) -> Away | None:
     if any(_template(text) == kind for one, (_, log) in logs.items() if one != rank for _, text in log):
         return None
     step = next(Ref(file=file, line=number, text=text) for number, text in lines if number == done)
-    return Away(
-        "counted", (*(Ref(file=file, line=number, text=text) for number, text in (counts[-1], counts[0])), step)
-    )
+    first, last = (Ref(file=file, line=number, text=text) for number, text in (counts[0], counts[-1]))
+    return Away("counted", (last, first, step))
 
 
 def _late(tables: Tables, waits: Sequence[dict[str, Any]], logs: _Logs, rank: int) -> Away | None:

@@ -30,7 +30,7 @@ def called(events: pl.DataFrame, tables: Tables, expected: frozenset[int]) -> It
     calls = tables["operations"].select(_OF_LINES).drop_nulls(["line", "rank", "seq"])
     # A record of what was done tells of no call that anybody stands in.
     lines = spelled(calls.filter((pl.col("state") != "completed").fill_null(True)))
-    issued = lines.join(_communicators(tables, len(expected)), left_on="comm", right_on="group", how="inner")
+    issued = lines.join(_communicators(tables, len(expected)), left_on="comm", right_on="group")
     if issued.is_empty():
         return
     lost = tables["unread"].filter(pl.col("reason").str.ends_with("were not kept"))["file"]
@@ -107,7 +107,7 @@ def _without_calls(events: pl.DataFrame, issued: pl.DataFrame, expected: frozens
 def _broken_off(lines: pl.DataFrame, last: pl.DataFrame) -> Iterator[Position]:
     """A log may go on with a line of a collective that breaks off: then it was issued, of whatever communicator."""
     broken = lines.filter(pl.col("comm").is_null()).select("rank", "file", pl.col("line").alias("_at"))
-    behind = last.join(broken, on=["rank", "file"], how="inner").filter(pl.col("_at") > pl.col("line"))
+    behind = last.join(broken, on=["rank", "file"]).filter(pl.col("_at") > pl.col("line"))
     for row in behind.unique(["name", "rank"], maintain_order=True).iter_rows(named=True):
         yield _of_line(row | {"call": None}) | {"number": None, "state": "unknown", "line": row["_at"]}
 

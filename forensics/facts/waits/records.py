@@ -97,18 +97,15 @@ def groups_of(tables: Tables, dumps: pl.DataFrame, expected: frozenset[int]) -> 
         world = pl.when(pl.col("desc") == "default_pg").then(pl.lit(sorted(expected), dtype=pl.List(pl.Int64)))
         named = named.with_columns(pl.coalesce("members", world).alias("members"))
     groups = (
-        named.with_columns(
-            pl.col("members").is_not_null().alias("whole"), pl.coalesce("members", "users").alias("members")
-        )
+        named.with_columns(whole=pl.col("members").is_not_null(), members=pl.coalesce("members", "users"))
         .join(backends, on=["group", "desc"], how="left")
         .sort("group", "desc", "key", nulls_last=True)
         .with_row_index("gid")
         .with_columns(pl.col("gid").cast(pl.Int64))
     )
     of = of.join(groups.select("group", "desc", "key", "gid"), on=["group", "desc", "key"], nulls_equal=True)
-    return groups.select("gid", "group", "desc", "members", "whole", "backend"), of.select(
-        "rank", "group", "desc", "gid"
-    )
+    groups = groups.select("gid", "group", "desc", "members", "whole", "backend")
+    return groups, of.select("rank", "group", "desc", "gid")
 
 
 _AT_ONCE = 64_000  # rows
@@ -133,7 +130,7 @@ def _some_ranks(operations: pl.DataFrame, dumps: pl.DataFrame) -> Iterator[pl.Da
     narrow = operations.select(*_NARROW, "file", timed=pl.col("time_started_ns").is_not_null())
     runs = operations.select(pl.col("file").rle().struct.unnest()).rename({"value": "file"})
     runs = runs.with_columns((pl.col("len").cum_sum() - pl.col("len")).cast(pl.Int64).alias("first"))
-    places = dumps.join(runs, on="file", how="inner").sort("rank", "first")
+    places = dumps.join(runs, on="file").sort("rank", "first")
     apart = places["rank"].is_unique().all()  # each file in one piece
     at_once = max(1, _AT_ONCE * places.height // max(1, operations.height))
     for some in places.iter_slices(at_once) if apart and places.height else [places]:

@@ -112,7 +112,7 @@ def _counters(tables: Tables, dumps: pl.DataFrame, of: pl.DataFrame, operations:
     counts = (
         tables["progress"]
         .join(dumps, on=["rank", "file"], how="semi")
-        .join(of, on=["rank", "group", "desc"], how="inner", nulls_equal=True)
+        .join(of, on=["rank", "group", "desc"], nulls_equal=True)
         .join(mixed, on="gid", how="anti")  # there the counter may have counted point-to-point
         .select("rank", "gid", c_enqueued=pl.col("last_enqueued").fill_null(0), c_completed=pl.col("last_completed").fill_null(0))
         .unique(["rank", "gid"], keep="first")

@@ -51,9 +51,8 @@ def time_witness(
     """`events`: without recovered errors. `opened`: open operations (facts of positions). `stacks`: the main threads. `ends`: by rank."""
     stood: list[Witness] = []
     of_ras = (pl.col("kind") == "missing_members") & (pl.col("code") == "INCOMPLETE").fill_null(False)
-    is_told = pl.col("kind").is_in(GAVE_UP) | (
-        (pl.col("kind") == "other") & (pl.col("code") == _WATCHDOG).fill_null(False)
-    )
+    by_watchdog = (pl.col("kind") == "other") & (pl.col("code") == _WATCHDOG).fill_null(False)
+    is_told = pl.col("kind").is_in(GAVE_UP) | by_watchdog
     gave_up = events.filter(is_told & ~of_ras & (pl.col("severity").fill_null("error") != "info"))
     if gave_up.height:
         refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
@@ -118,12 +117,9 @@ def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
 def _retired(tables: Tables, opened: pl.DataFrame) -> list[Witness]:
     """The watchdog took a collective from its list though it was never completed: it had timed out."""
     recorded = tables["operations"].select("file", "record", "retired", "is_p2p", "state")
-    rows = recorded.filter(
-        pl.col("retired").fill_null(False) & ~pl.col("is_p2p").fill_null(False) & (pl.col("state") != "completed")
-    )
-    given_up = opened.join(
-        spelled(rows.select("file", "record")), on=["file", "record"], how="semi", maintain_order="left"
-    )
+    rows = recorded.filter("retired", ~pl.col("is_p2p").fill_null(False), pl.col("state") != "completed")
+    rows = spelled(rows.select("file", "record"))
+    given_up = opened.join(rows, on=["file", "record"], how="semi", maintain_order="left")
     return [(words.RETIRED_UNFINISHED, _refs(given_up))] if given_up.height else []
 
 
@@ -138,12 +134,11 @@ def _old(tables: Tables, events: pl.DataFrame, opened: pl.DataFrame) -> list[Wit
         ]
     ).drop_nulls()
     newest = said.group_by("rank").agg(pl.col("time_ns").max().alias("newest"))
-    aged = opened.join(newest, on="rank", how="inner", maintain_order="left").with_columns(
+    aged = opened.join(newest, on="rank", maintain_order="left").with_columns(
         (pl.col("newest") - pl.col("time_created_ns")).alias("age")
     )
-    limit = pl.max_horizontal(
-        (pl.col("timeout_ms") * _MS_NS * _NEAR), pl.lit(longest if isinstance(longest, int) else 0)
-    )
+    least = pl.lit(longest if isinstance(longest, int) else 0)
+    limit = pl.max_horizontal(pl.col("timeout_ms") * _MS_NS * _NEAR, least)
     old = aged.filter((pl.col("age") > limit) & pl.col("timeout_ms").is_not_null())
     return [(words.OPEN_SINCE_LONG, _refs(old))] if old.height else []
 

@@ -152,9 +152,8 @@ def find(waits: Waits) -> Roots:
     needed_lost = frozenset(rank for kind, rank in (*lost, *unsure) if (kind, rank) in reach)
     shares = dict.fromkeys((rank for _, rank in free), 0)
     for node in free[:64]:
-        shares[node[1]] = len(
-            {r for kind, r in walk(graph.predecessors, [node]) if kind == "rank"} & waiters - {node[1]}
-        )
+        led = {rank for kind, rank in walk(graph.predecessors, [node]) if kind == "rank"}
+        shares[node[1]] = len(led & waiters - {node[1]})
     return Roots(
         waiters, shares, tuple(sorted(cycles, key=lambda pair: sorted(pair[0]))), tuple(sorted(entered)), dict(sorted(stuck.items())),
         needed_lost, outside, lonely if needed_lost else frozenset(), unexplained,

@@ -344,7 +344,7 @@ def _openings(frame: pl.DataFrame) -> pl.Series:
     firsts = firsts.filter((pl.col("chunk").fill_null(0) == 0) & ~pl.col("brought"))
     made = forward.filter(local & (pl.col("role") == "out") & pl.col("shape").is_not_null())
     made = made.select(*way, "shape", pl.col("place").alias("made"))
-    pairs = firsts.select(*way, "operation", "shape", "place", "since").join(made, on=[*way, "shape"], how="inner")
+    pairs = firsts.select(*way, "operation", "shape", "place", "since").join(made, on=[*way, "shape"])
     derived = pairs.filter((pl.col("made") > pl.col("since")) & (pl.col("made") < pl.col("place")))["operation"]
     return firsts.filter(~pl.col("operation").is_in(derived.implode()))["operation"]
 

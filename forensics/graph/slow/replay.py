@@ -90,9 +90,8 @@ def _part(operations: pl.DataFrame, program: Program, layout: Layout) -> Part:
     took = (pl.col("end_ms").min() - pl.col("start_ms").max()).clip(0)
     first = pl.col("kind", "rank", "sort", "who").sort_by("rank").first()
     together = (pl.len() > 1) | (pl.col("sort") == "wait").any()
-    made = (
-        own.join(nodes, on=["rank", "kind", "number"]).group_by("node", "step").agg(first, ms=took, together=together)
-    )
+    each = own.join(nodes, on=["rank", "kind", "number"]).group_by("node", "step")
+    made = each.agg(first, ms=took, together=together)
     made = made.join(stages, on="rank", how="left").with_columns(pl.col("stage").fill_null(0)).sort("node", "step")
     whole = own.group_by("step").agg(ms=pl.col("end_ms").max() - pl.col("start_ms").min()).sort("step")
     return Part(program, made, whole["ms"])
