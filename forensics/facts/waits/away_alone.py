@@ -131,8 +131,8 @@ def _counted(tables: Tables, logs: _Logs, rank: int) -> Away | None:
     if any(_template(text) == kind for one, (_, log) in logs.items() if one != rank for _, text in log):
         return None
     step = next(Ref(file=file, line=number, text=text) for number, text in lines if number == done)
-    first, last = (Ref(file=file, line=number, text=text) for number, text in (counts[0], counts[-1]))
-    return Away("counted", (last, first, step))
+    begun, reached = (Ref(file=file, line=number, text=text) for number, text in (counts[0], counts[-1]))
+    return Away("counted", (reached, begun, step))
 
 
 def _late(tables: Tables, waits: Sequence[dict[str, Any]], logs: _Logs, rank: int) -> Away | None:
