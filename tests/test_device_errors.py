@@ -2,7 +2,7 @@
 
 import pytest
 
-from forensics.facts.rows.device_errors import is_device_error
+from forensics.facts.rows.error_words import is_device_error
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def safe(known: Sequence[Checkpoint]) -> list[Checkpoint]:
     return [one for one in known if one.stored] or list(known)
 
 
-def checkpoint_before(known: Sequence[Checkpoint], step: int, margin: int = 0) -> Checkpoint | None:
+def checkpoint_before(known: Sequence[Checkpoint], step: int, margin: int) -> Checkpoint | None:
     """The newest safe one at least `margin` steps before a step, else the newest before it."""
     before = safe([one for one in known if one.step < step])
     early = [one for one in before if one.step <= step - margin]

@@ -5,8 +5,6 @@ else to the first end of a process. Both must be stamps of one kind; nothing is 
 the time itself.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.clocks import Clocks
@@ -14,18 +12,15 @@ from forensics.facts.durations.checkpoints import Checkpoints
 from forensics.facts.durations.progress import completed_last, newest
 from forensics.model.incident import Lost
 from forensics.model.taxonomy import RAN_OUT
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
-_ECHOES = (
-    "heartbeat_lost",
-    "dump_signal",
-    "desync",
-)  # of a wait that ran out, or of another watchdog's shorter patience
+# Of a wait that ran out, or of another watchdog's shorter patience.
+_ECHOES = ("heartbeat_lost", "dump_signal", "desync")
 _ENDED = ("exit", "first_failure", "closing_signal", "exception", "bad_loss")
 _SECOND_NS = 1_000_000_000
 
 
-def cost(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, clocks: Clocks, written: Checkpoints) -> Lost:
+def cost(tables: Tables, events: pl.DataFrame, clocks: Clocks, written: Checkpoints) -> Lost:
     """What records of one attempt say → Lost; null where they do not."""
     steps = tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True))
     return Lost(

@@ -39,10 +39,8 @@ class Mean(msgspec.Struct, frozen=True):
 
 def kernel_means(timings: pl.DataFrame, roles: Roles) -> list[Mean]:
     """Rows of timings without a step → who takes longer at its work, who waits shorter."""
-    rows = timings.filter(
-        pl.col("step").is_null() & pl.col("rank").is_not_null() & pl.col("phase").is_in(["matmul", "comm"])
-        & (pl.col("value_ms") > 0) & pl.col("line").is_not_null()
-    )  # fmt: skip
+    told = pl.col("step").is_null() & pl.col("phase").is_in(["matmul", "comm"]) & (pl.col("value_ms") > 0)
+    rows = timings.filter(told).drop_nulls(["rank", "line"])
     if rows.is_empty():
         return []
     rows = rows.sort("value_ms", "line").unique(["rank", "phase", "name", "file"], keep="first", maintain_order=True)

@@ -99,16 +99,11 @@ def _is_late(one: Outlier) -> bool:
 
 def outliers(times: pl.DataFrame, sign: int = 1) -> list[Outlier]:
     """Rows of phase_times → who takes longer; `sign` -1: who takes less."""
-    if not times.height:
-        return []
-    measured = deviations(times, sign)
-    found: list[Outlier] = []
-    for one in measured.partition_by("stage", "phase"):
-        found += _of_phase(one)
-    return found
+    parts = deviations(times, sign).partition_by("stage", "phase") if times.height else []
+    return [one for part in parts for one in _of_phase(part)]
 
 
-def deviations(times: pl.DataFrame, sign: int = 1) -> pl.DataFrame:
+def deviations(times: pl.DataFrame, sign: int) -> pl.DataFrame:
     """Each row with `centre` (its peers' median), `x` (its deviation), `weak` and `strong` (its votes)."""
     step, phase = ["stage", "phase", "step"], ["stage", "phase"]
     found = times.with_columns(
@@ -147,12 +142,10 @@ def _is_slow(rows: pl.DataFrame, ranks: pl.DataFrame, own: pl.DataFrame) -> bool
         return True
     votes, strong = own["weak"].to_list(), own["strong"].to_list()
     begin, end = _densest(votes)
-    steps = own["step"]
     if 0 < end - begin < len(votes):
-        inside = pl.col("step").is_between(steps[begin], steps[end - 1])
-        within = rows.filter(inside)
+        inside = pl.col("step").is_between(own["step"][begin], own["step"][end - 1])
         change = median(own.filter(inside)["x"]) - median(own.filter(~inside)["x"])
-        if change >= _LEAST and _is_lasting(_by_rank(within), own["rank"][0], len(votes) ** 2):
+        if change >= _LEAST and _is_lasting(_by_rank(rows.filter(inside)), own["rank"][0], len(votes) ** 2):
             return True
     others = ranks.filter(pl.col("rank") != own["rank"][0])
     chance = max(_rate(others, "strong"), _STRONG_BY_CHANCE)
@@ -237,9 +230,8 @@ def _outlier(rows: pl.DataFrame, own: pl.DataFrame) -> Outlier:
     first, last = (begin, end) if steady else (votes.index(True), len(votes))
     steps = own["step"]
     excess = median(shown["ms"] - shown["centre"])
-    whole = float(
-        own.select(pl.when(pl.col("step_ms") > 0).then(pl.max_horizontal("step_ms", "rank_ms"))).to_series().sum()
-    )
+    took = pl.when(pl.col("step_ms") > 0).then(pl.max_horizontal("step_ms", "rank_ms"))
+    whole = float(own.select(took.sum()).item())
     columns = ("file", "line", "name")
     beside = rows.filter((pl.col("step") == shown["step"][0]) & (pl.col("rank") != own["rank"][0])).sort("rank")
     return Outlier(

@@ -11,7 +11,6 @@ These are facts beside a verdict and never one: no job reaches the peak, and wha
 
 import csv
 import re
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -22,33 +21,28 @@ from forensics.model.expected import Expected
 from forensics.model.said import Form, Said
 from forensics.model.told import values
 from forensics.words import facts as words
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _OPS = 12  # of a product of matrices: multiply and add, forward and twice backward, in two of a layer's products each
 _RECOMPUTED = 4 / 3  # the forward pass is done twice
 _OTHERWISE = (
-    "num_experts",
-    "multi_latent_attention",
-    "is_hybrid_model",
-    "rampup_batch_size",
-    "hybrid_override_pattern",
-)
+    "num_experts", "multi_latent_attention", "is_hybrid_model", "rampup_batch_size", "hybrid_override_pattern",
+)  # fmt: skip
 _PLAIN = (None, "None", "False", "0", "1")  # values of these that leave a dense transformer and one size of a batch
 _FEWEST = 3  # printed figures of which a median is told
 
 
-def pace(tables: Mapping[TableName, pl.DataFrame], world: int, spent: Spent, expected: Expected) -> list[Said]:
+def pace(tables: Tables, world: int, spent: Spent, expected: Expected) -> list[Said]:
     """Tables of one attempt → sentences; none where the log prints no step."""
     if not tables["steps"].height:
         return []
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True))
-    took = spent.step_s
-    notes = [
-        *_beside(words.STEP_TAKES, took, expected.step, words.SECONDS, ("longer", "shorter")),
+    return [
+        *_beside(words.STEP_TAKES, spent.step_s, expected.step, words.SECONDS, ("longer", "shorter")),
         *_beside(words.PRINTS_TFLOPS, _middle(steps["tflops"]), expected.tflops, words.TFLOPS),
         *_beside(words.PRINTS_RATE, _middle(steps["per_s"]), expected.rate, words.PER_SECOND),
+        *_by_arguments(tables["settings"], world, spent.step_s),
     ]
-    return [*notes, *_by_arguments(tables["settings"], world, took)]
 
 
 def _middle(figures: pl.Series) -> float | None:
@@ -95,11 +89,8 @@ def _operations(settings: pl.DataFrame) -> float | None:
         return None
     layers, hidden, length, batch, heads = (float(value or 0) for value in told)
     inner = _number(settings, "ffn_hidden_size") or 4 * hidden
-    groups = (
-        (_number(settings, "num_query_groups") or heads)
-        if _text(settings, "group_query_attention") == "True"
-        else heads
-    )
+    is_grouped = _text(settings, "group_query_attention") == "True"
+    groups = (_number(settings, "num_query_groups") if is_grouped else None) or heads
     across = (_number(settings, "kv_channels") or hidden / heads) * heads / hidden
     gated = 1.5 if _text(settings, "swiglu") == "True" else 1.0
     attention = (1 + groups / heads + length / hidden / 2) * across  # half of the scores: no token sees later ones

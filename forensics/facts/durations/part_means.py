@@ -49,17 +49,13 @@ def part_means(timings: pl.DataFrame) -> list[PartMean]:
         values = dict(own.select("rank", "value_ms").iter_rows())
         if len(values) < max(_PEERS, len(ranks)):
             continue
-        centre = median([*values.values()])
-        spread = max(spread_of([*values.values()]), _FLOOR * centre)
+        centre = median(values.values())
+        spread = max(spread_of(values.values()), _FLOOR * centre)
         least = max(_MATTERS * step, spreads_apart(len(values)) * spread)
         for row in own.filter(pl.col("value_ms") - centre >= least).iter_rows(named=True):
-            others = [waited[rank] for rank in ranks if rank != row["rank"] and rank in waited]
-            waits = (
-                median(others) - waited[row["rank"]]
-                if len(others) == len(ranks) - 1 > 0 and row["rank"] in waited
-                else None
-            )
-            ref = Ref(file=row["file"], line=row["line"], text=f"{row['name']}: {row['value_ms']:g} ms")
             peers = tuple(rank for rank in ranks if rank != row["rank"])
+            all_told = len(waited) == len(ranks)
+            waits = median(waited[rank] for rank in peers) - waited[row["rank"]] if all_told else None
+            ref = Ref(file=row["file"], line=row["line"], text=f"{row['name']}: {row['value_ms']:g} ms")
             found.append(PartMean(row["rank"], str(phase), row["sort"], row["value_ms"], centre, waits, peers, (ref,)))
     return sorted(found, key=lambda one: (one.centre_ms - one.value_ms, one.rank))

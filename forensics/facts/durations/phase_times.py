@@ -17,23 +17,18 @@ Where the named phases are most of a printed step, what they leave of it is a ph
 of. That it is no wait is shown by the others, who wait in a timed phase while one spends its time there.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.facts.durations.roles import Roles
 from forensics.facts.durations.wait_columns import with_wait_columns
 from forensics.model.told import told_by
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 from parsers.text.durations import sort_of
 
 REST = "rest of the step"
 _ACCOUNTED = 0.8  # of a step, at the median: what its named phases must be for the rest of it to count
-_MUCH, _MET, _HELD = (
-    0.15,
-    0.5,
-    0.8,
-)  # of a step: a rest that is longer than the others'; of it, what they wait; of such steps
+# Of a step: a rest that is longer than the others'; of it, what they wait; of such steps.
+_MUCH, _MET, _HELD = 0.15, 0.5, 0.8
 _BESIDE = 1.5  # times the step: what takes so long is no part of it
 _SOON = 0.2  # of the others' wait: so soon after the last rank had enqueued it a call ended
 _UNKNOWN = pl.lit(None, dtype=pl.Float64)
@@ -46,7 +41,7 @@ SCHEMA = {
 _KERNELS = ("compute", "memcpy")  # phases of a trace that are sums of its kernels
 
 
-def are_of_kernels(tables: Mapping[TableName, pl.DataFrame], rank: int, phase: str | None) -> bool:
+def are_of_kernels(tables: Tables, rank: int, phase: str | None) -> bool:
     """Are the times of a rank in a phase those of its device's kernels, as a profiler timed them there? No load of a host makes these longer."""
     if phase not in _KERNELS:
         return False
@@ -60,7 +55,7 @@ def _no_times() -> pl.DataFrame:
 
 
 @told_by("timings", "steps", "operations", nothing=_no_times)
-def phase_times(tables: Mapping[TableName, pl.DataFrame], roles: Roles) -> pl.DataFrame:
+def phase_times(tables: Tables, roles: Roles) -> pl.DataFrame:
     """Timings and step lines that tell rank and step → a row per rank, step and phase (schema SCHEMA)."""
     timed = _timings(tables["timings"])
     # A step that is timed by name is not timed a second time by the line of the step.
@@ -80,10 +75,8 @@ def phase_times(tables: Mapping[TableName, pl.DataFrame], roles: Roles) -> pl.Da
     )
     summed = pl.concat([summed, _rest(summed)])
     stages = roles.stages(summed["rank"].unique().to_list())
-    known = pl.DataFrame(
-        {"rank": list(stages), "stage": list(stages.values())}, schema={"rank": pl.Int64, "stage": pl.Int64}
-    )
-    return _with_steps(summed.join(known, on="rank")).select(*SCHEMA).sort("phase", "step", "rank")
+    placed = summed.with_columns(stage=pl.col("rank").replace_strict(stages, return_dtype=pl.Int64))
+    return _with_steps(placed).select(*SCHEMA).sort("phase", "step", "rank")
 
 
 def _rest(summed: pl.DataFrame) -> pl.DataFrame:
@@ -97,7 +90,7 @@ def _rest(summed: pl.DataFrame) -> pl.DataFrame:
     known = parts.group_by(step).agg(
         pl.col("ms").sum().alias("_named"), waits.sum().alias("_wait"), waits.len().alias("_waits")
     )
-    both = whole.join(known, on=step, how="inner", maintain_order="left").filter(pl.col("_waits") > 0)
+    both = whole.join(known, on=step, maintain_order="left").filter(pl.col("_waits") > 0)
     share = both.select((pl.col("_named") / pl.col("ms")).median()).item()
     if share is None or not _ACCOUNTED <= share <= 1:
         return summed.clear()
@@ -118,9 +111,9 @@ def _rest(summed: pl.DataFrame) -> pl.DataFrame:
 
 def _timings(timings: pl.DataFrame) -> pl.DataFrame:
     place = pl.coalesce("line", "record").alias("line")
-    told = timings.filter(pl.col("rank").is_not_null() & pl.col("step").is_not_null() & pl.col("value_ms").is_finite())
+    is_told = pl.col("rank").is_not_null() & pl.col("step").is_not_null() & pl.col("value_ms").is_finite()
     lower = pl.col("phase").str.to_lowercase()
-    told = with_sort(told)
+    told = with_sort(timings.filter(is_told))
     # A name that repeats the phase (data_time, optimizer-inner-step) says it all.
     repeats = pl.col("name").str.to_lowercase().str.replace_all("-", "_").str.starts_with(lower)
     both = pl.concat_str(lower, "name", separator=" ", ignore_nulls=True)
@@ -141,9 +134,7 @@ def with_sort(timings: pl.DataFrame) -> pl.DataFrame:
 
 def _steps(steps: pl.DataFrame) -> pl.DataFrame:
     training = pl.col("phase").is_null() | (pl.col("phase") == "train")
-    told = steps.filter(
-        training & pl.col("rank").is_not_null() & pl.col("step").is_not_null() & (pl.col("elapsed_ms") > 0)
-    )
+    told = steps.filter(training & (pl.col("elapsed_ms") > 0)).drop_nulls(["rank", "step"])
     return told.select(
         "rank", "step", pl.lit("step").alias("phase"), pl.lit("step").alias("head"), pl.lit("whole").alias("sort"), pl.col("elapsed_ms").alias("ms"),
         "tokens", pl.lit(None, dtype=pl.String).alias("host"), "file", pl.coalesce("line", "record").alias("line"), pl.lit("step").alias("name"),
@@ -159,14 +150,10 @@ def _calls(operations: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     where only the latter is told, a call counts if it ended as soon as the last had enqueued it."""
     columns = ("rank", "seq", "kind", "comm", "group", "pg_id", "duration_ms", "time_created_ns", "time_started_ns",
                "time_completed_ns", "is_p2p", "host", "file", "line", "record")  # fmt: skip
-    calls = spelled(operations.select(columns)).filter(
-        pl.col("rank").is_not_null() & pl.col("seq").is_not_null() & ~pl.col("is_p2p").fill_null(False)
-    )
+    calls = spelled(operations.select(columns)).filter(~pl.col("is_p2p").fill_null(False)).drop_nulls(["rank", "seq"])
     calls = calls.with_columns(comm=pl.coalesce("comm", _named_alike(calls, groups)))
     since = [(pl.col("time_completed_ns") - pl.col(name)) / 1e6 for name in ("time_started_ns", "time_created_ns")]
-    timed = calls.with_columns(ms=pl.coalesce("duration_ms", *since)).filter(
-        (pl.col("ms") > 0) & pl.col("comm").is_not_null()
-    )
+    timed = calls.with_columns(ms=pl.coalesce("duration_ms", *since)).filter(pl.col("ms") > 0).drop_nulls("comm")
     of_all = ["comm", "kind", "seq"]
     is_enqueued = pl.col("duration_ms").is_null() & pl.col("time_started_ns").is_null()
     is_at_once = pl.col("ms").min().over(of_all) <= _SOON * pl.col("ms").median().over(of_all)
@@ -182,9 +169,7 @@ def _calls(operations: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
 
 def _named_alike(calls: pl.DataFrame, groups: pl.DataFrame) -> pl.Series:
     """The name of each call's group, where all ranks that state its members state the same; else null."""
-    told = (
-        groups.filter(pl.col("members").list.len() > 1).group_by("group").agg(pl.col("members").n_unique().alias("n"))
-    )
+    told = groups.filter(pl.col("members").list.len() > 1).group_by("group").agg(n=pl.col("members").n_unique())
     one = told.filter(pl.col("n") == 1)["group"].to_list()
     return calls.select(pl.when(pl.col("group").is_in(one)).then("group"))["group"]
 

@@ -1,10 +1,8 @@
 """How far the job came: whether it had begun, and the step that was in progress."""
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _AT_START = r"(?i)\b(?:start(?:up|ing)?|init\w*|launch|bring[- ]?up|rendezvous)[ _-]barrier\b|\bbarrier (?:of|at) (?:the )?(?:start|init|launch)"
 _TOLD = ("loss", "grad_norm", "elapsed_ms", "learning_rate", "figures", "checksum", "loss_scale", "parts")
@@ -45,7 +43,7 @@ def completed_last(steps: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def has_begun(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) -> bool:
+def has_begun(tables: Tables, events: pl.DataFrame) -> bool:
     """Had the run come past its start: steps, figures of several ranks beside a count of them, recorded operations, or a communication that timed out? One whose line counts who
     joined, or that calls it so, is the barrier of a start."""
     if tables["steps"].height or tables["operations"].height or tables["tensors"].height:

@@ -13,7 +13,7 @@ import msgspec
 import polars as pl
 
 from forensics.model.told import values
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _STAGES = ("pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree")
 _TENSOR = ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel_degree")
@@ -27,7 +27,7 @@ _TO_ALL = r"(?i)all_?to_?all"
 class Roles(msgspec.Struct, frozen=True, dict=True):
     """`coordinates`: rank → axis → index. `tables`: where sizes and communications are printed."""
 
-    tables: Mapping[TableName, pl.DataFrame]
+    tables: Tables
     coordinates: Mapping[int, Mapping[str, int]]
     job: frozenset[int]
 

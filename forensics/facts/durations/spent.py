@@ -22,7 +22,7 @@ from forensics.facts.durations.checkpoints import SAVED, STORED
 from forensics.facts.rows.event_rows import of_kinds
 from forensics.model.middle import median
 from forensics.model.told import values
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 Phase = Literal["launch", "training", "checkpoint", "evaluation", "pause", "stalled"]
 SECOND_NS = 1_000_000_000
@@ -55,7 +55,7 @@ class Spent(NamedTuple):
     inits: tuple[Init, ...] = ()
 
 
-def spent(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, attempt: int = 0) -> Spent:
+def spent(tables: Tables, events: pl.DataFrame, attempt: int) -> Spent:
     """Tables of one attempt → where its time went."""
     steps = tables["steps"].filter(pl.col("step").is_not_null())
     train = steps.filter((pl.col("phase") == "train").fill_null(True))
@@ -138,7 +138,7 @@ def _times(rows: pl.DataFrame, basis: str) -> list[int]:
     return sorted(values(rows.filter(pl.col("time_basis") == basis)["time_ns"]))
 
 
-def _begin(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, basis: str) -> list[int]:
+def _begin(tables: Tables, events: pl.DataFrame, basis: str) -> list[int]:
     """The first line of a process of the job that tells something."""
     own = events.filter(pl.col("rank").is_not_null() | pl.col("kind").is_in(_OF_THE_JOB))
     return [*_times(own, basis)[:1], *_times(tables["steps"], basis)[:1]]
@@ -179,9 +179,7 @@ def _printed_inits(timings: pl.DataFrame) -> dict[str, float]:
 def _initialised(events: pl.DataFrame) -> float | None:
     """Seconds from the first beginning of a communicator's initialisation to the last end, in the slowest process."""
     keys = ["file", "rank", "time_basis", "group"]
-    both = events.filter(
-        pl.col("kind").is_in(["comm_init_start", "comm_init_complete"]) & pl.col("time_ns").is_not_null()
-    )
+    both = events.filter(pl.col("kind").is_in(["comm_init_start", "comm_init_complete"])).drop_nulls("time_ns")
     if not both.height:
         return None
     is_start = pl.col("kind") == "comm_init_start"

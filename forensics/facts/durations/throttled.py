@@ -5,7 +5,7 @@ all of the job tells nobody apart.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 import polars as pl
@@ -13,7 +13,7 @@ import polars as pl
 from forensics.facts.rows.event_rows import reference
 from forensics.model.middle import median
 from forensics.model.ref import Ref
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _OFTEN = 0.2  # of the periods: a process that is held back in fewer loses less than steps vary by
 _PERIODS = 10  # at least, a second of the usual ones
@@ -37,7 +37,7 @@ class Throttled(msgspec.Struct, frozen=True):
         return self.throttled / self.periods
 
 
-def throttled(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> tuple[Throttled, ...]:
+def throttled(tables: Tables, identity: pl.DataFrame) -> tuple[Throttled, ...]:
     """Table `devices` and who is who → the ranks that are held back."""
     rows = tables["devices"].filter(pl.col("metric").is_in([_THROTTLED, _ALL]) & pl.col("part").is_not_null())
     if not rows.height:

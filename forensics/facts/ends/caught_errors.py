@@ -62,9 +62,7 @@ _Chain = Sequence[_Raised]
 def caught_errors(events: pl.DataFrame, steps: pl.DataFrame, kinds: Sequence[str]) -> pl.Series:
     """Events with their number `_event`, ranks global, and training steps → the numbers of the exceptions that a program caught and went
     on from, and of what else their lines tell of `kinds`, those of failures."""
-    raised = events.filter(
-        (pl.col("kind") == "exception") & pl.col("rank").is_not_null() & pl.col("line").is_not_null()
-    )
+    raised = events.filter(pl.col("kind") == "exception").drop_nulls(["rank", "line"])
     if not raised.height:
         return raised["_event"]
     life = _life(events, steps)

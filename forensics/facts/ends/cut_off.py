@@ -4,9 +4,6 @@ What ended the process is not recorded, nor whether others ended before; that on
 caught, and says nothing.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
 from forensics.facts.ends.process_ends import in_thread
@@ -23,8 +20,7 @@ def cut_off(events: pl.DataFrame, files: pl.DataFrame) -> list[Row]:
     raised = events.filter((pl.col("kind") == "exception") & pl.col("code").is_null())
     raised = raised.join(files.select("file", pl.col("lines").alias("_lines")), on="file", how="left")
     rows = raised.sort("file", "line").iter_rows(named=True)
-    return [row for row in rows if not in_thread(row) and _is_last(detail(row), row["_lines"] or 0)]
-
-
-def _is_last(told: Mapping[str, Any], lines: int) -> bool:
-    return bool(told.get("frames")) and lines <= int(told.get("until", 0)) + _BLANK
+    told = ((row, detail(row)) for row in rows if not in_thread(row))
+    return [
+        row for row, said in told if said.get("frames") and (row["_lines"] or 0) <= int(said.get("until", 0)) + _BLANK
+    ]

@@ -6,14 +6,13 @@ program ended, so this outweighs no word of a process that failed.
 """
 
 import json
-from collections.abc import Mapping
 
 import polars as pl
 
 from forensics.facts.rows.event_rows import Row
 from forensics.facts.rows.places import OF_HOSTS
 from parsers.pytorch.elastic import WORKERS
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _STEP = regex(r"\d{1,12}(?:[_+]\d{1,9})?\.\d{1,9}")  # 60118.0; neither the job nor its batch script
@@ -28,7 +27,7 @@ def ended_steps(events: pl.DataFrame) -> tuple[Row, ...]:
     return steps if well else ()
 
 
-def ended_agents(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) -> tuple[Row, ...]:
+def ended_agents(tables: Tables, events: pl.DataFrame) -> tuple[Row, ...]:
     """Tables of one attempt → the lines in which launchers say so, one per log; none where any log of the job lacks it."""
     said = events.filter((pl.col("kind") == "job_end") & (pl.col("code") == WORKERS) & pl.col("rank").is_null())
     if not said.height:

@@ -13,9 +13,9 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.assemble.who.clocks import SECOND_NS
-from forensics.facts.ends.process_ends import ProcessEnd
+from forensics.facts.ends.process_ends import ProcessEnd, as_stop
 from forensics.facts.ends.storage_waits import live_stacks
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _FEWEST = 3  # processes looked at
 _STEPS = 5  # the longest step as often, from the last one to a look
@@ -27,25 +27,20 @@ _ZONES_NS, _NEAR_NS = 3600 * SECOND_NS, 180 * SECOND_NS  # zones differ by hours
 _KILLED = (None, "killed", "stopped_by_hand")
 
 
-def with_ended_at_rest(
-    ends: Mapping[int, ProcessEnd], stacks: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]
-) -> dict[int, ProcessEnd]:
+def with_ended_at_rest(ends: Mapping[int, ProcessEnd], stacks: pl.DataFrame, tables: Tables) -> dict[int, ProcessEnd]:
     """Ends by rank; where each process stood; tables of one attempt → ends, with those that followed from a standstill as stops."""
-    ended = {
-        rank: end for rank, end in ends.items() if end.how == "died" and end.by == "launcher" and end.cause in _KILLED
-    }
+    killed = ((rank, end) for rank, end in ends.items() if end.how == "died" and end.cause in _KILLED)
+    ended = {rank: end for rank, end in killed if end.by == "launcher"}
     if not ended:
         return dict(ends)
     rested = ended.keys() & _stood(stacks, tables)
-    silent = {rank for rank, end in ended.items() if _is_long_silent(end, tables)}
-    changed = {rank: replace(end, how="failed", cause=None) for rank, end in ended.items() if rank in silent}
-    changed |= {
-        rank: replace(end, how="stopped", cause=None, was_stopped=True) for rank, end in ended.items() if rank in rested
-    }
+    silent = {rank: end for rank, end in ended.items() if _is_long_silent(end, tables)}
+    changed = {rank: replace(end, how="failed", cause=None) for rank, end in silent.items()}
+    changed |= {rank: as_stop(ended[rank]) for rank in rested}
     return {**ends, **changed}
 
 
-def _stood(stacks: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> set[int]:
+def _stood(stacks: pl.DataFrame, tables: Tables) -> set[int]:
     """The ranks that were looked at and stood, where most did and nobody went on."""
     live = live_stacks(stacks).filter(pl.col("rank").is_not_null()) if stacks.height else stacks
     if not live.height:
@@ -55,7 +50,7 @@ def _stood(stacks: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> se
     return {*stood["rank"]} if is_most and not steps_after(live, tables) else set()
 
 
-def is_long_after(live: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def is_long_after(live: pl.DataFrame, tables: Tables) -> bool:
     """Were these stacks taken when no step had been completed for much longer than any takes?"""
     looks, steps = _looks(live, tables), _steps(tables)
     if not looks.len() or len(steps) < _SAID:
@@ -66,14 +61,14 @@ def is_long_after(live: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) 
     return not is_zone and late > max(_STEPS * _longest(steps), _CLOCKS_NS)
 
 
-def steps_after(live: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def steps_after(live: pl.DataFrame, tables: Tables) -> bool:
     """Were steps completed soon after the last look? A stamp without zone may be hours away."""
     looks = _looks(live, tables)
     soon = [step for step in _steps(tables) if looks.len() and _CLOCKS_NS < step - max(looks) < _ZONE_NS]
     return len(soon) > 1
 
 
-def _is_long_silent(end: ProcessEnd, tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def _is_long_silent(end: ProcessEnd, tables: Tables) -> bool:
     """Had nobody completed a step for very much longer than any takes when it ended, by one clock? Then what it ended was no work."""
     steps = _steps(tables, end.time_basis)
     is_told = end.time_ns is not None and len(steps) >= _SAID
@@ -84,13 +79,13 @@ def _longest(steps: Sequence[int]) -> int:
     return max(after - before for before, after in pairwise(steps))
 
 
-def _looks(live: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
+def _looks(live: pl.DataFrame, tables: Tables) -> pl.Series:
     """When these stacks were taken, as far as anything tells."""
     of_files = pl.col("file").is_in(live["file"].unique().implode()) & (pl.col("source") != "traceback")
     return tables["stacks"].filter(of_files)["time_ns"].drop_nulls()
 
 
-def _steps(tables: Mapping[TableName, pl.DataFrame], basis: str | None = None) -> list[int]:
+def _steps(tables: Tables, basis: str | None = None) -> list[int]:
     """When steps were first completed by anybody, in order. `basis`: by that kind of clock alone."""
     is_own = (pl.col("phase") == "train").fill_null(True) & (pl.col("time_basis") != "boot")
     is_own &= pl.lit(True) if basis is None else pl.col("time_basis") == basis

@@ -51,11 +51,8 @@ _Frame = tuple[str | None, str]  # file, function
 _Call = tuple[str, str, int]  # function, file, line
 # What Python raises for what the program did: not the classes that tell of a connection, a time or an end of input.
 _OF_OTHERS = (ConnectionError, TimeoutError, InterruptedError, BlockingIOError, ChildProcessError, EOFError, Warning)
-_FOR_ANYTHING = (
-    RuntimeError,
-    Exception,
-    SystemError,
-)  # native code raises these, and programs that name nothing better
+# Native code raises these, and programs that name nothing better.
+_FOR_ANYTHING = (RuntimeError, Exception, SystemError)
 _OF_PYTHON = frozenset(
     name
     for name, one in vars(builtins).items()
@@ -99,9 +96,8 @@ class FailureRole(msgspec.Struct, frozen=True):
     by_form: bool = False
     by_row: bool = False
     is_device: bool = False  # the runtime of its device reported it, whichever device that prints
-    is_placed: bool = (
-        False  # out of a library, or native code, that a traceback shows, and not below what may wait for anybody
-    )
+    # Out of a library, or native code, that a traceback shows, and not below what may wait for anybody.
+    is_placed: bool = False
     in_call: bool = False  # some frame is a call among ranks
     is_wait: bool = False  # the innermost one is, or waits for a device, which may wait for ranks in turn
     is_link: bool = False  # of a link between devices, whose end at fault is not said
@@ -140,8 +136,8 @@ def failure_roles(
     stacks: pl.DataFrame,
     job: frozenset[int],
     held: frozenset[int],
-    hosts: frozenset[str] = frozenset(),
-    lines: Mapping[str, int] = {},
+    hosts: frozenset[str],
+    lines: Mapping[str, int],
 ) -> dict[int, FailureRole]:
     """Ends by rank; `job`: its ranks; `held`: those whose own flight record shows them in an open operation; `hosts`: of the job; `lines` of each
     file → the role of each end that its process's own lines tell."""
@@ -161,16 +157,12 @@ def failure_roles(
         for rank, end in asked.items()
         if is_shown and _is_bare(end, raised.get(rank), rank in left) and (is_told or not _is_last(end, lines))
     }
-    found = {
-        rank: FailureRole("complaint", words.ENDED_NOTHING)
-        if rank in bare
-        else _role(end, raised.get(rank), left.get(rank, ()), rank in held, pair, hosts)
-        for rank, end in asked.items()
-    }
-    found = {
-        rank: _unless_of_a_peer(role, str((raised.get(rank) or {}).get("text") or ""), job - {rank})
-        for rank, role in found.items()
-    }
+    found = dict.fromkeys(asked, FailureRole("complaint", words.ENDED_NOTHING))
+    for rank in asked.keys() - bare:
+        row, end = raised.get(rank, {}), asked[rank]
+        told = row if row.get("text") else {"text": end.refs[0].text, "code": end.code, "detail": None}
+        role = role_of(told, end.cause, left.get(rank, ()), rank in held, pair, hosts)
+        found[rank] = _unless_of_a_peer(role, str(row.get("text") or ""), job - {rank})
     for rank in asked_in_vain(asked, events):
         if found[rank].state in ("own", "unclear") and not found[rank].is_device:
             found[rank] = replace(found[rank], state="lost", reason=words.ITS_SERVICE_WAS_LOST, by_form=False)
@@ -250,10 +242,11 @@ def _with_odd(
 
 def _is_past(own: Sequence[_Call], refused: Sequence[Sequence[_Call]]) -> bool:
     """Was it, where it ended, at a later line of the function in which each of these left its way?"""
-    parted = [
-        next(((mine, its) for mine, its in zip(own, other, strict=False) if mine != its), None) for other in refused
-    ]
-    return all(one is not None and one[0][:2] == one[1][:2] and one[0][2] > one[1][2] for one in parted)
+    for other in refused:
+        mine, its = next(((mine, its) for mine, its in zip(own, other, strict=False) if mine != its), (None, None))
+        if mine is None or its is None or mine[:2] != its[:2] or mine[2] <= its[2]:
+            return False
+    return True
 
 
 def _called(row: Mapping[str, Any]) -> list[_Call]:
@@ -285,9 +278,7 @@ def _was_killed_before(
     killed = {rank for rank, end in ends.items() if end.how == "died" and end.cause == "killed" and rank not in roles}
     if killed and all(_was_evicted(ends[rank], events) for rank in killed):
         return True
-    seen = events.filter(
-        (pl.col("kind") == "exit") & (pl.col("rank_space") == "global") & pl.col("time_ns").is_not_null()
-    )
+    seen = events.filter((pl.col("kind") == "exit") & (pl.col("rank_space") == "global")).drop_nulls("time_ns")
     if not killed or not seen.height:
         return False
     for own in seen.partition_by("file", "time_basis"):
@@ -340,11 +331,8 @@ def as_own(roles: Mapping[int, FailureRole], rank: int) -> dict[int, FailureRole
 
 def with_roles(ends: Mapping[int, ProcessEnd], roles: Mapping[int, FailureRole]) -> dict[int, ProcessEnd]:
     """Ends by rank → the same, as their roles say: whose own failure it was not did not die of it; what was a complaint is no end."""
-    return {
-        rank: _read(end, role)
-        for rank, end in ends.items()
-        if (role := roles.get(rank)) is None or role.state != "complaint"
-    }
+    told = ((rank, end, roles.get(rank)) for rank, end in ends.items())
+    return {rank: _read(end, role) for rank, end, role in told if role is None or role.state != "complaint"}
 
 
 def _read(end: ProcessEnd, role: FailureRole | None) -> ProcessEnd:
@@ -392,18 +380,6 @@ def _left_stacks(stacks: pl.DataFrame) -> dict[int, Sequence[_Frame]]:
 def _frames(told: Mapping[str, Any]) -> list[_Frame]:
     listed = told.get("frames") or []
     return [(frame[1], frame[0] or "") for frame in listed if isinstance(frame, list) and len(frame) > 1]
-
-
-def _role(
-    end: ProcessEnd,
-    row: Mapping[str, Any] | None,
-    left: Sequence[_Frame],
-    is_held: bool,
-    pair: bool,
-    hosts: frozenset[str],
-) -> FailureRole:
-    words_of_end = {"text": end.refs[0].text, "code": end.code, "detail": None}
-    return role_of(row if row is not None and row["text"] else words_of_end, end.cause, left, is_held, pair, hosts)
 
 
 def _is_of_own_place(told: Mapping[str, Any], text: str) -> bool:
@@ -458,12 +434,9 @@ def role_of(
     at = str(whole.get("at") or "")
     is_pythons = is_of_python(code) and not _is_of_native_code(code, text, at, bool(frames))
     if not frames:  # the class is all there is
-        is_placed = _is_of_own_place(told, text)
-        return (
-            role("own", words.PYTHON_RAISES_IT)
-            if is_pythons
-            else role("unclear", words.CLASS_TELLS_NOTHING, is_placed=is_placed)
-        )
+        if is_pythons:
+            return role("own", words.PYTHON_RAISES_IT)
+        return role("unclear", words.CLASS_TELLS_NOTHING, is_placed=_is_of_own_place(told, text))
     waits = innermost_waits(frames)
     if waits == "service":
         asked = _asks_the_job(text, hosts)

@@ -14,13 +14,8 @@ from forensics.model.said import joined
 from forensics.model.texts import ranks_text
 from forensics.words import facts as words
 
-_ALIKE = (
-    "all_reduce",
-    "all_gather",
-    "reduce_scatter",
-    "broadcast",
-    "coalesced",
-)  # to which every member brings as much
+# To which every member brings as much.
+_ALIKE = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "coalesced")
 _SHOWN = 4
 
 

@@ -68,17 +68,14 @@ def giving_up(events: pl.DataFrame, identity: pl.DataFrame, clocks: Clocks) -> G
     rows = events.select("kind", "rank", "rank_space", "host", "time_basis", "time_ns", "file", "line")
     rows = rows.filter(pl.col("kind").is_in(KINDS))
     times: dict[_Clock, int] = {}
-    stamped = (
-        rows.drop_nulls("time_ns").group_by("rank", "rank_space", "host", "time_basis").agg(pl.col("time_ns").min())
-    )
-    for rank, space, host, basis, time_ns in stamped.iter_rows():
+    stamped = rows.drop_nulls("time_ns").group_by("rank", "rank_space", "host", "time_basis")
+    for rank, space, host, basis, time_ns in stamped.agg(pl.col("time_ns").min()).iter_rows():
         where = hosts.get(rank) if space == "global" and rank is not None else None
         clock = (where or (short_host(host) if host else None), basis or "utc")
         times[clock] = min(times.get(clock, time_ns), time_ns)
     lines = dict(rows.drop_nulls("line").group_by("file").agg(pl.col("line").min()).iter_rows())
-    ordered = dict(
-        sorted(times.items(), key=lambda one: one[1])
-    )  # whoever ended after any mostly ended after the first
+    # Whoever ended after any mostly ended after the first.
+    ordered = dict(sorted(times.items(), key=lambda one: one[1]))
     return GivingUp(ordered, lines, hosts, clocks)
 
 

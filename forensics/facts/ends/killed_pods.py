@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from forensics.facts.ends.process_ends import ProcessEnd
+from forensics.facts.ends.process_ends import ProcessEnd, end_of
 from forensics.facts.hosts.anomaly_window import AnomalyWindow
 from forensics.facts.rows.error_words import without_numbers
-from forensics.facts.rows.event_rows import detail, of_kinds, own_rank, reference
+from forensics.facts.rows.event_rows import detail, of_kinds, own_rank
 from parsers.knowledge import meanings
 
 _LOST = ("peer_closed", "remote_error")
@@ -42,16 +42,15 @@ def with_killed_pods(
     for row in of_pods.iter_rows(named=True):
         containers[detail(row).get("object")].add(detail(row).get("container"))
     said = meanings(of_pods["text"])
-    is_killed = ((said["claim"] == "killed") & (said["about"] == "pod")).fill_null(False) | (
-        of_pods["code"] == _EVICTED
-    ).fill_null(False)
+    is_of_pod = ((said["claim"] == "killed") & (said["about"] == "pod")).fill_null(False)
+    is_killed = is_of_pod | (of_pods["code"] == _EVICTED).fill_null(False)
     for row in of_pods.filter(is_killed).sort("time_ns", "file", "line", "record").iter_rows(named=True):
         here, others = set(row["names_ranks"]), containers[detail(row).get("object")] - {None}
         is_whole = detail(row).get("container") is None or len(others) == 1
         is_silent = here.isdisjoint(waiting | lost) and here.isdisjoint(found)
         is_alone = row["time_ns"] is None and waiting <= lost and not waited and expected - here <= lost
         if is_whole and is_silent and (is_alone or window.when(row) == "before"):
-            found |= {rank: _killed(rank, row) for rank in sorted(here)}
+            found |= {rank: end_of(rank, row, "died", "launcher", cause="killed") for rank in sorted(here)}
     return found
 
 
@@ -62,8 +61,3 @@ def _failed_alike(ends: Mapping[int, ProcessEnd], expected: frozenset[int]) -> f
         if end.how in ("died", "gave_up") and end.by == "process" and end.refs:
             said[without_numbers(end.refs[0].text)].add(rank)
     return next((frozenset(ranks) for ranks in said.values() if 2 * len(ranks) > max(2, len(expected))), frozenset())
-
-
-def _killed(rank: int, row: Mapping[str, Any]) -> ProcessEnd:
-    at, basis = row["time_ns"], row["time_basis"]
-    return ProcessEnd(rank, "died", "killed", "", at, (reference(row),), basis, "launcher")

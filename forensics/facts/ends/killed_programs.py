@@ -19,29 +19,25 @@ from forensics.facts.hosts.hardware import Record
 from forensics.facts.rows.error_words import may_be_rank
 from forensics.facts.rows.event_rows import detail
 from forensics.model.told import values
+from parsers.training.process_line import NO_RANK
 
 _SOON_NS = 3600 * 10**9  # until a request is given up
-_NO_RANK = "process of no rank"  # parsers/training/process_line.py
 
 
 def killed_programs(records: Iterable[Record], ranks: pl.DataFrame, identity: pl.DataFrame) -> tuple[Record, ...]:
     """Records of hardware; table `ranks`; processes with ranks → kernels' kills for memory of processes of no rank that said where they
     run, by place."""
-    told = ranks.filter(pl.col("how") == _NO_RANK).drop_nulls(["host", "pid"])
+    told = ranks.filter(pl.col("how") == NO_RANK).drop_nulls(["host", "pid"])
     places = {(short_host(host), pid) for host, pid in told.select("host", "pid").iter_rows()}
     hosts = {host for host, _ in places}
     with_ranks = values(identity["host"]) if identity.height else set()
-    killed = [
+    return tuple(
         one
         for one in records
         if one.kind == "host_oom" and one.row["severity"] == "fatal" and one.rank is None and one.counts
-    ]
-    return tuple(
-        one
-        for one in killed
-        if (one.host, one.row["pid"]) in places
-        or (one.host in hosts and one.host not in with_ranks and may_be_rank(detail(one.row).get("task")))
-    )
+        and ((one.host, one.row["pid"]) in places
+             or (one.host in hosts and one.host not in with_ranks and may_be_rank(detail(one.row).get("task"))))
+    )  # fmt: skip
 
 
 def after_kills(ends: Mapping[int, ProcessEnd], killed: Iterable[Record], files: pl.DataFrame) -> dict[int, ProcessEnd]:

@@ -11,25 +11,24 @@ job that stands still ends whom it likes: that names nobody.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.assemble.who.clocks import SECOND_NS
-from forensics.facts.ends.process_ends import ProcessEnd
-from forensics.facts.rows.event_rows import detail, reference, rows
+from forensics.facts.ends.process_ends import ProcessEnd, end_of
+from forensics.facts.rows.event_rows import detail, rows
+from forensics.facts.rows.line_templates import DAY_S, second_of_day
 from forensics.model.names import Cause
 from parsers.schema.event_kinds import STILL
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.lines.prefixes import strip
 
-_CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
 _BEATS = regex(r"(?i)beat|alive|\bping\b")
-_DAY_S = 24 * 3600
 _LEAST_COUNTS = 3  # lines of one kind that count on
 _LAST_STEPS = 8
 _STEPS = 2  # that may lie between the last count and the kill
@@ -39,7 +38,7 @@ _WAITED = ("collective_timeout", "barrier_missing", "missing_members")
 
 
 def with_killed_running(
-    ends: Mapping[int, ProcessEnd], events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]
+    ends: Mapping[int, ProcessEnd], events: pl.DataFrame, tables: Tables, job: frozenset[int]
 ) -> dict[int, ProcessEnd]:
     """Ends by rank; events of one attempt; `job`: all its ranks → ends, with that of the one rank that was killed so."""
     sent = [row for row in rows(events, "closing_signal") if row["rank"] in job]
@@ -57,8 +56,7 @@ def with_killed_running(
         return dict(ends)
     cause: Cause = "stopped_by_hand" if _is_by_person(first) else "killed"
     code = (first["code"] or "") if cause == "stopped_by_hand" else ""  # a launcher's own words say how
-    end = ProcessEnd(rank, "died", cause, code, first["time_ns"], (reference(first),), first["time_basis"], "launcher")
-    return dict(sorted({**ends, rank: end}.items()))
+    return dict(sorted({**ends, rank: end_of(rank, first, "died", "launcher", code, cause)}.items()))
 
 
 def _is_by_person(row: Mapping[str, Any]) -> bool:
@@ -87,21 +85,16 @@ def _is_later(row: Mapping[str, Any], first: Mapping[str, Any]) -> bool:
     return is_timed and bool(row["time_ns"] > first["time_ns"])
 
 
-def _went_on(tables: Mapping[TableName, pl.DataFrame], kill: Mapping[str, Any]) -> bool:
+def _went_on(tables: Tables, kill: Mapping[str, Any]) -> bool:
     """Does any log of the job count on to within a few of its steps of the kill?"""
     files = own_logs(tables)
-    clock = _CLOCK.search(_line(files, kill) or kill["text"] or "")
-    if clock is None:
+    at = second_of_day(_line(files, kill) or kill["text"] or "")
+    if at is None:
         return False
-    at = _seconds(clock.groups())
-    if any((at - last) % _DAY_S <= _STEPS * step for last, step in _of_steps(tables["steps"])):
-        return True
     of_job = pl.col("rank").is_not_null() | pl.col("file").is_in(tables["steps"]["file"].unique().implode())
-    for lines in files.filter(of_job & (pl.col("file") != kill["file"]))["last_lines"].drop_nulls():
-        for last, step in _counts(lines):
-            if (at - last) % _DAY_S <= _STEPS * step:
-                return True
-    return False
+    logs = files.filter(of_job & (pl.col("file") != kill["file"]))["last_lines"].drop_nulls()
+    counts = chain(_of_steps(tables["steps"]), *map(_counts, logs))
+    return any((at - last) % DAY_S <= _STEPS * step for last, step in counts)
 
 
 def _of_steps(steps: pl.DataFrame) -> Iterator[tuple[int, int]]:
@@ -111,7 +104,7 @@ def _of_steps(steps: pl.DataFrame) -> Iterator[tuple[int, int]]:
         last = own.unique("step", keep="first").sort("time_ns").tail(_LAST_STEPS)
         if last.height >= _LEAST_COUNTS and last["step"].is_sorted():
             seconds = [at // SECOND_NS for at in last["time_ns"]]
-            yield seconds[-1] % _DAY_S, max(after - before for before, after in pairwise(seconds))
+            yield seconds[-1] % DAY_S, max(after - before for before, after in pairwise(seconds))
 
 
 def _line(files: pl.DataFrame, kill: Mapping[str, Any]) -> str | None:
@@ -126,19 +119,14 @@ def _counts(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     may beat on in another thread."""
     found: defaultdict[str, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
     for line in lines:
-        if (clock := _CLOCK.search(line)) and not _BEATS.search(line):
+        if (at := second_of_day(line)) is not None and not _BEATS.search(line):
             _, template, numbers = whole_numbers(strip(line).text)
-            found[template].append((_seconds(clock.groups()), numbers))
+            found[template].append((at, numbers))
     for own in found.values():
         runs = zip(*(numbers for _, numbers in own), strict=True)
         if len(own) >= _LEAST_COUNTS and any(_grows(run) for run in runs):
-            yield own[-1][0], max((after[0] - before[0]) % _DAY_S for before, after in pairwise(own))
+            yield own[-1][0], max((after[0] - before[0]) % DAY_S for before, after in pairwise(own))
 
 
 def _grows(run: Sequence[int]) -> bool:
     return all(after > before for before, after in pairwise(run))
-
-
-def _seconds(clock: Sequence[str]) -> int:
-    hours, minutes, seconds = map(int, clock)
-    return hours * 3600 + minutes * 60 + seconds

@@ -20,7 +20,7 @@ from forensics.facts.rows.error_words import may_be_rank
 from forensics.facts.rows.event_rows import Row, detail, own_rank, rows
 from forensics.model.signals import signal_of
 from forensics.model.told import values
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _SOON_NS = 120 * SECOND_NS
 _STEPS = 5  # the longest step as often, from the last one to the kill
@@ -35,7 +35,7 @@ def killed_servers(
     ends: Mapping[int, ProcessEnd],
     roles: Mapping[int, FailureRole],
     events: pl.DataFrame,
-    tables: Mapping[TableName, pl.DataFrame],
+    tables: Tables,
     identity: pl.DataFrame,
 ) -> tuple[Record, ...]:
     """Records of hardware; ends by rank with their roles; events of one attempt → the lines of the one such kill."""
@@ -74,9 +74,7 @@ def _follows(end: ProcessEnd) -> bool:
 
 def _ends_there(kill: Row, steps: pl.DataFrame) -> bool:
     """Did the job go on until the kill, and no further?"""
-    timed = steps.filter((pl.col("time_basis") == kill["time_basis"]) & pl.col("step").is_not_null()).drop_nulls(
-        "time_ns"
-    )
+    timed = steps.filter(pl.col("time_basis") == kill["time_basis"]).drop_nulls(["step", "time_ns"])
     first = sorted(timed.group_by("step").agg(pl.col("time_ns").min())["time_ns"].to_list())
     if kill["time_ns"] is None or len(first) < _SAID:
         return False

@@ -15,7 +15,6 @@ stands, if no unclear end is known to come before it.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
 
 import msgspec
 import polars as pl
@@ -23,8 +22,8 @@ import polars as pl
 from forensics.assemble.who.clocks import SECOND_NS, Clocks
 from forensics.assemble.who.identity import short_host
 from forensics.facts.ends.failure_roles import FailureRole
-from forensics.facts.ends.process_ends import ProcessEnd
-from forensics.facts.rows.event_rows import detail, reference
+from forensics.facts.ends.process_ends import By, ProcessEnd, end_of
+from forensics.facts.rows.event_rows import detail
 from forensics.model.names import Reason
 
 _ALIKE_NS = 1_000_000_000
@@ -86,9 +85,7 @@ def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
 def scheduled_stop(events: pl.DataFrame, job_hosts: frozenset[str]) -> tuple[int, str | None, str] | None:
     """Events of one attempt → when a scheduler first said that it ends the processes, on which host (that of the job, if it has one
     only), by which clock."""
-    told = events.filter(
-        (pl.col("kind") == "scheduler") & (pl.col("code") == "cancelled") & pl.col("time_ns").is_not_null()
-    )
+    told = events.filter((pl.col("kind") == "scheduler") & (pl.col("code") == "cancelled")).drop_nulls("time_ns")
     if not told.height:
         return None
     row = told.sort("time_ns").row(0, named=True)
@@ -106,12 +103,9 @@ def told_to_stop(events: pl.DataFrame) -> dict[int, ProcessEnd]:
     )
     found = {}
     for row in rows.iter_rows(named=True):
-        by: Literal["launcher", "process"] = "launcher" if row["kind"] == "closing_signal" else "process"
+        by: By = "launcher" if row["kind"] == "closing_signal" else "process"
         if row["rank"] is not None and (by == "launcher" or detail(row).get("about") == "printer"):
-            place = (reference(row),)
-            found[row["rank"]] = ProcessEnd(
-                row["rank"], "stopped", None, "", row["time_ns"], place, row["time_basis"], by
-            )
+            found[row["rank"]] = end_of(row["rank"], row, "stopped", by)
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.stamps import DAY_NS, parse_time
 
@@ -24,7 +24,7 @@ _MINUTE_NS = 60 * 10**9
 _DAY_MINUTES = 24 * 60
 
 
-def of_another_day(failed: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
+def of_another_day(failed: pl.DataFrame, tables: Tables) -> pl.Series:
     """Failures with their number `_event`; tables of one attempt → the numbers of those of another day."""
     if not failed.height:
         return failed["_event"]
@@ -57,10 +57,9 @@ def _written(row: Mapping[str, Any], lines: Mapping[int, str]) -> int | None:
 
 def _days(lines: Iterable[str]) -> Sequence[int]:
     """When the day ends that each line tells, or the last clock behind it."""
-    told = ((day[1], line[day.end() :]) for line in lines for day in _DAY.finditer(line))
-    return [
-        at + _MINUTE_NS * _minutes(rest) for day, rest in told if (at := parse_time(f"{day} 00:00:00")[0]) is not None
-    ]
+    told = ((day, line[day.end() :]) for line in lines for day in _DAY.finditer(line))
+    begins = ((parse_time(f"{day[1]} 00:00:00")[0], rest) for day, rest in told)
+    return [at + _MINUTE_NS * _minutes(rest) for at, rest in begins if at is not None]
 
 
 def _minutes(text: str) -> int:

@@ -6,7 +6,6 @@ Whoever times out or loses a connection is a victim; whoever the launcher stops 
 nobody sent on purpose, or an exception that is no consequence of somebody else's failure, makes a rank the origin.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -19,8 +18,8 @@ from msgspec.structs import replace
 
 from forensics.assemble.who.clocks import SECOND_NS
 from forensics.facts.ends.whose_memory import lost_worker
-from forensics.facts.rows.device_errors import is_device_error
-from forensics.facts.rows.event_rows import reference
+from forensics.facts.rows.error_words import is_device_error
+from forensics.facts.rows.event_rows import detail, reference
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.signals import VANISHED, signal_of
@@ -31,6 +30,8 @@ from parsers.text.signals import ASKING
 How = Literal[
     "died", "gave_up", "lost", "unclear", "quoted", "stopped", "ended", "bad_loss", "failed", "followed"
 ]  # fmt: skip
+
+By = Literal["launcher", "process"]
 
 # What a signal alone proves; SIGABRT has many causes.
 SIGNAL_CAUSES: Mapping[str, Cause] = {
@@ -85,13 +86,25 @@ class ProcessEnd(msgspec.Struct, frozen=True):
     time_ns: int | None
     refs: tuple[Ref, ...]
     time_basis: str | None
-    by: Literal["launcher", "process"]
+    by: By
     was_stopped: bool = False
 
     @property
     def waited(self) -> bool:
         """Did it wait for others when it ended, by its own word or because others had given up before?"""
         return self.how in ("gave_up", "followed", "lost")
+
+
+def end_of(
+    rank: int, row: Mapping[str, Any], how: How, by: By, code: str = "", cause: Cause | None = None
+) -> ProcessEnd:
+    """The end of a rank as a row of events tells it."""
+    return ProcessEnd(rank, how, cause, code, row["time_ns"], (reference(row),), row["time_basis"], by)
+
+
+def as_stop(end: ProcessEnd) -> ProcessEnd:
+    """The same, by an order from outside."""
+    return replace(end, how="stopped", cause=None, was_stopped=True)
 
 
 def is_stop(code: str | None) -> bool:
@@ -112,14 +125,9 @@ def stopped_launchers(events: pl.DataFrame) -> list[dict[str, Any]]:
     return list(events.filter(is_stopped_launcher()).sort("file", "line").iter_rows(named=True))
 
 
-def is_consequence(detail: str | None) -> bool:
+def is_consequence(told: str | None) -> bool:
     """Does an event's `detail` say that another failure caused it?"""
-    if not detail:
-        return False
-    try:
-        return bool(json.loads(detail).get("consequence"))
-    except (ValueError, AttributeError):
-        return False
+    return bool(detail({"detail": told}).get("consequence"))
 
 
 def own_cause(kind: str, text: str, severity: str | None = "fatal") -> Cause:
@@ -153,14 +161,12 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool, vanished: bool)
         how, cause = "died", "host_oom"
     elif signal is not None and signal in SIGNAL_CAUSES:
         how, cause = "died", SIGNAL_CAUSES[signal]
-    by: Literal["launcher", "process"] = "launcher"
-    return ProcessEnd(rank, how, cause, signal or code, row["time_ns"], (reference(row),), row["time_basis"], by)
+    return end_of(rank, row, how, "launcher", signal or code, cause)
 
 
-def without_echoes(events: pl.DataFrame, wanted: pl.Expr | None = None) -> pl.DataFrame:
+def without_echoes(events: pl.DataFrame, wanted: pl.Expr) -> pl.DataFrame:
     """Events without the exceptions that only repeat what the same line says more exactly (a time-out, a mismatch, an
     error of a collective library), and without tracebacks whose exception was cut off. `wanted`: no others than these."""
-    wanted = pl.lit(True) if wanted is None else wanted
     if not has_kind(events, "exception") or not has_kind(events, *_SAYS_MORE):
         is_whole = (pl.col("kind") != "exception") | pl.col("code").is_not_null()
         return sort_if_needed(events.filter(wanted & is_whole), ("file", "line", "record"), nulls_last=False)
@@ -202,7 +208,7 @@ def stopped_rest(events: pl.DataFrame, job: frozenset[int]) -> frozenset[int]:
     return job - ranks if ranks and ranks < job and len(pids) == len(job) else frozenset()
 
 
-def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> dict[int, tuple[ProcessEnd, ...]]:
+def process_ends(events: pl.DataFrame, rest: frozenset[int]) -> dict[int, tuple[ProcessEnd, ...]]:
     """Events of one attempt, ranks global, without recovered errors → rank → every statement about how its process ended:
     launchers' exits first, then what its own lines say, then that it ended well. Ranks of which nothing is said are left
     out. `rest`: ranks that a launcher stopped by their pids alone (`stopped_rest`)."""
@@ -210,9 +216,7 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
     closing = events.filter((pl.col("kind") == "closing_signal") & pl.col("code").ne_missing("DELETED"))
     stopped = {*closing["rank"].drop_nulls().to_list(), *rest, *_killed_behind_the_first(events)}
     # What a launcher had seen before it killed all; who ends a process by hand may do so because the job stands still (killed_running.py).
-    by_hand = values(
-        closing.filter(pl.col("detail").str.contains('"by": "person"', literal=True).fill_null(False))["rank"]
-    )
+    by_hand = values(closing.filter(pl.col("detail").str.contains('"by": "person"', literal=True))["rank"])
     is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
     own = events.select(*_OF_LINES, "rank_space").filter(is_own)
     vanishings = own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(VANISHED))
@@ -239,10 +243,7 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
         if (last := _from_lines(rank, list(rows))) is not None:
             said[last.rank].append(replace(last, was_stopped=last.rank in stopped))
     for row in own.filter(pl.col("kind") == "job_end").sort("rank", "file", "line").iter_rows(named=True):
-        place = (reference(row),)
-        said[row["rank"]].append(
-            ProcessEnd(row["rank"], "ended", None, "", row["time_ns"], place, row["time_basis"], "process")
-        )
+        said[row["rank"]].append(end_of(row["rank"], row, "ended", "process"))
     return {rank: tuple(listed) for rank, listed in sorted(said.items())}
 
 
@@ -324,27 +325,19 @@ def _from_lines(rank: int, listed: Sequence[Mapping[str, Any]]) -> ProcessEnd | 
         and (not in_thread(row) or any(_is_abort_after(later, row) for later in listed))
     ]
     waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or is_consequence(row["detail"])]
-
-    def end(how: How, row: Mapping[str, Any], code: str, cause: Cause | None = None) -> ProcessEnd:
-        return ProcessEnd(rank, how, cause, code, row["time_ns"], (reference(row),), row["time_basis"], "process")
-
     for row in listed:
         if row["kind"] in _BAD_LOSS or (row["kind"], row["code"]) == _NO_SCALE_LEFT:
-            return end("bad_loss", row, row["code"] or "")
+            return end_of(rank, row, "bad_loss", "process", row["code"] or "")
     # A wait that failed before is the origin of what the same rank raised later.
     unnamed = all(row["kind"] == "exception" for row in own)
     if own and not any(_is_before(row, own[0], unnamed) for row in waits):
         specific = next((row for row in own if row["kind"] != "exception"), own[0])
-        died = end(
-            "died",
-            specific,
-            specific["code"] or "",
-            own_cause(specific["kind"], specific["text"] or "", specific["severity"]),
-        )
+        cause = own_cause(specific["kind"], specific["text"] or "", specific["severity"])
+        died = end_of(rank, specific, "died", "process", specific["code"] or "", cause)
         elsewhere = next((row for row in own if row["file"] != specific["file"]), None)  # a kernel's word, and its own
         if specific["kind"] == "gpu_error":  # its runtime reports, then ends it
             elsewhere = next((row for row in listed if _is_abort_after(row, specific)), elsewhere)
         return died if elsewhere is None else replace(died, refs=(*died.refs, reference(elsewhere)))
     if waits:
-        return end("gave_up", waits[0], waits[0]["code"] or waits[0]["kind"])
+        return end_of(rank, waits[0], "gave_up", "process", waits[0]["code"] or waits[0]["kind"])
     return None

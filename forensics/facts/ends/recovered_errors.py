@@ -16,8 +16,6 @@ loaders are gone, peers are lost. A wait that ran out began before.
 A failure of another day is none of this attempt (other_days.py).
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.facts.ends.caught_errors import caught_errors
@@ -26,7 +24,7 @@ from forensics.facts.ends.process_ends import BY_ITS_RUNTIME, is_stopped_launche
 from forensics.facts.rows.hearsay import hearsay
 from forensics.model.told import has_kind
 from parsers.pytorch.elastic import WORKERS
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 # Never hardware: a device that reported an error goes on for a while; but a process that its runtime aborts does not. Never bad values: training goes on with NaN, but where a
 # program caught the exception that told of one.
@@ -40,11 +38,8 @@ _LEAVING = (
     "comm_warning",
 )  # fmt: skip
 _OF_STORE = ("store", "store_lost")
-_RUNS_OUT = (
-    "store_timeout",
-    "heartbeat_lost",
-    "dump_signal",
-)  # tell of a wait, unless they tell that the store is gone
+# Tell of a wait, unless they tell that the store is gone.
+_RUNS_OUT = ("store_timeout", "heartbeat_lost", "dump_signal")
 _RAISED = ("exception", "gpu_oom", "cuda_error", "disk_full", "completion_error")  # what a stop may bring about, too
 _BY_CLOCK = ("time_limit", "preemption")  # stops that no failure of the job brings about
 _STOPPED = ("SIGTERM", "SIGKILL")
@@ -55,7 +50,7 @@ _PRINTER = ["file", "rank"]
 _PLACE = ["file", "line"]
 
 
-def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
+def recovered_errors(tables: Tables) -> pl.Series:
     """Tables of one attempt, ranks global → for each row of `events`, whether it is an error that its printer outlived."""
     events = tables["events"].with_row_index("_event")
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
@@ -75,16 +70,12 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     if not len(outlived):
         return pl.repeat(False, events.height, eager=True).alias("recovered")
     told = events.filter(pl.col("_event").is_in(outlived.implode()) & (pl.col("kind") == "exception")).select(_PLACE)
-    bad = events.filter(
-        (pl.col("kind") == "nan_assert") & pl.col("detail").str.contains('"raised": true').fill_null(False)
-    )
+    bad = events.filter((pl.col("kind") == "nan_assert") & pl.col("detail").str.contains('"raised": true'))
     same = bad.join(told.unique(), on=_PLACE, how="semi")["_event"]
     return events["_event"].is_in(pl.concat([outlived, same]).implode()).alias("recovered")
 
 
-def with_recovered(
-    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]
-) -> dict[TableName, pl.DataFrame]:
+def with_recovered(tables: Tables, job: frozenset[int], seen: frozenset[int]) -> dict[TableName, pl.DataFrame]:
     """Tables → the same, `events` with the column `recovered`: also what is only told of a rank (facts/rows/hearsay.py)."""
     marked = recovered_errors(tables) | hearsay(tables, job, seen)
     return {**tables, "events": tables["events"].with_columns(marked.alias("recovered"))}
@@ -107,9 +98,7 @@ def _ends(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
 
 def _ends_too_early(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     """Ends after which the same printer completes a further step: of an epoch, a stage, or of something else."""
-    said = events.filter(
-        (pl.col("kind") == "job_end") & pl.col("line").is_not_null() & (pl.col("code") != WORKERS).fill_null(True)
-    )
+    said = events.filter((pl.col("kind") == "job_end") & (pl.col("code") != WORKERS).fill_null(True)).drop_nulls("line")
     done = steps.filter(pl.col("line").is_not_null()).select(*_PRINTER, "line", "step")
     told = said.select("_event", *_PRINTER, pl.col("line").alias("_end")).join(done, on=_PRINTER, nulls_equal=True)
     before = pl.col("step").filter(pl.col("line") < pl.col("_end")).max()
@@ -119,7 +108,7 @@ def _ends_too_early(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
 
 
 def _before_an_end(errors: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
-    own = errors.join(ends, on=_PRINTER, how="inner", nulls_equal=True).filter(pl.col("line") < pl.col("end"))
+    own = errors.join(ends, on=_PRINTER, nulls_equal=True).filter(pl.col("line") < pl.col("end"))
     # The lines of a rank in another file have no order with its end: what it raised cannot have ended it before.
     elsewhere = errors.join(ends.select("rank").drop_nulls().unique(), on="rank", how="semi")
     elsewhere = elsewhere.join(ends, on=_PRINTER, how="anti", nulls_equal=True)
@@ -127,7 +116,7 @@ def _before_an_end(errors: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
 
 
 def _after_an_end(events: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
-    left = events.filter(pl.col("kind").is_in(_LEAVING)).join(ends, on=_PRINTER, how="inner", nulls_equal=True)
+    left = events.filter(pl.col("kind").is_in(_LEAVING)).join(ends, on=_PRINTER, nulls_equal=True)
     return left.filter(pl.col("line") > pl.col("end"))["_event"]
 
 
@@ -168,13 +157,13 @@ def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     later = steps.filter(pl.col("line").is_not_null()).group_by([*_PRINTER, "time_basis"]).agg(
         pl.col("line").max().alias("_line"), pl.col("time_ns").max().alias("_time")
     )  # fmt: skip
-    joined = errors.join(later, on=[*_PRINTER, "time_basis"], how="inner", nulls_equal=True)
+    joined = errors.join(later, on=[*_PRINTER, "time_basis"], nulls_equal=True)
     stamped = joined.filter((pl.col("_line") > pl.col("line")) & (pl.col("_time") > pl.col("time_ns")))
     elsewhere = steps.drop_nulls(["rank", "time_ns"]).group_by("rank", "time_basis", _other="file").agg(
         pl.col("time_ns").max().alias("_time")
     )  # fmt: skip
     # In one file the order of the lines is known, and stamps of two printers may be of two zones.
-    elsewhere = errors.join(elsewhere, on=["rank", "time_basis"], how="inner").filter(
+    elsewhere = errors.join(elsewhere, on=["rank", "time_basis"]).filter(
         (pl.col("_time") > pl.col("time_ns")) & (pl.col("_other") != pl.col("file"))
     )
     lines = steps.select(*_PRINTER, pl.col("line").cast(pl.Int64).alias("_line")).drop_nulls("_line").sort("_line")
@@ -185,6 +174,6 @@ def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     last = errors.group_by(_PRINTER).agg(pl.col("line").max().alias("_last"))
     again = next_step.join(last, on=_PRINTER, how="left", nulls_equal=True).filter(pl.col("_next") < pl.col("_last"))
     reports = errors.filter((pl.col("code") == _STALL).fill_null(False)).select("_event", *_PRINTER, "line")
-    behind = reports.join(lines, on=_PRINTER, how="inner", nulls_equal=True).filter(pl.col("_line") > pl.col("line"))
+    behind = reports.join(lines, on=_PRINTER, nulls_equal=True).filter(pl.col("_line") > pl.col("line"))
     over = behind.group_by("_event").len().filter(pl.col("len") >= _GOES_ON)
     return pl.concat([stamped["_event"], elsewhere["_event"], again["_event"], over["_event"]])

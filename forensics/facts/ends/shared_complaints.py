@@ -7,7 +7,7 @@ than its lines let wait for the next before, and that names what the error names
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -15,8 +15,9 @@ import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.facts.ends.process_ends import ProcessEnd
+from forensics.facts.rows.line_templates import DAY_S, second_of_day
 from forensics.model.ref import Ref
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 
@@ -25,13 +26,12 @@ _AGAIN = 2  # lines of a rank
 # The usual time between two lines as often, from the last one before the first complaint to the last complaint:
 _TIMES = 5
 _SAID, _BACK = 4, 40  # lines with a time before them, and as many that are looked at
-_CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
-_DAY_S, _WORDS = 24 * 3600, 500
+_WORDS = 500
 _NAME = regex(r"[A-Za-z][\w-]{2,80}(?:\.[A-Za-z][\w-]{1,80}){0,8}")
 _Lines = Sequence[tuple[int, str]]
 
 
-def complained_alike(tables: Mapping[TableName, pl.DataFrame], raised: Sequence[ProcessEnd]) -> tuple[Ref, ...]:
+def complained_alike(tables: Tables, raised: Sequence[ProcessEnd]) -> tuple[Ref, ...]:
     """Tables of one attempt, who failed → what most ranks complained of before these gave up for it, as one of them and another say; nothing where that is not so of each."""
     errors = [
         (end.rank, end.refs[0])
@@ -41,9 +41,8 @@ def complained_alike(tables: Mapping[TableName, pl.DataFrame], raised: Sequence[
     if not 0 < len(errors) == len(raised) <= _ASKED:
         return ()
     logs = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
-    told = [
-        (row["rank"], row["file"], [*numbered_lines(row)]) for row in logs.sort("lines", "file").iter_rows(named=True)
-    ]
+    in_order = logs.sort("lines", "file").iter_rows(named=True)
+    told = [(row["rank"], row["file"], [*numbered_lines(row)]) for row in in_order]
     shared: tuple[Ref, ...] = ()
     for rank, error in errors:
         if not (found := _shared(told, rank, error)):
@@ -72,28 +71,18 @@ def _complaints(file: str, lines: _Lines, names: frozenset[str]) -> dict[str, li
     """Template → the lines that tell it again, for long, and name one of these."""
     found: defaultdict[str, list[Ref]] = defaultdict(list)
     for number, text in lines:
-        if not names.isdisjoint(_names(text)) and _clock(text) is not None:
-            found[_template(text)].append(Ref(file=file, line=number, text=text[:_WORDS]))
+        if not names.isdisjoint(_names(text)) and second_of_day(text) is not None:
+            found[whole_numbers(text)[1]].append(Ref(file=file, line=number, text=text[:_WORDS]))
     return {template: refs for template, refs in found.items() if len(refs) >= _AGAIN and _is_long(lines, refs)}
 
 
 def _is_long(lines: _Lines, refs: Sequence[Ref]) -> bool:
-    before = [clock for number, text in lines if number < (refs[0].line or 0) and (clock := _clock(text)) is not None][
-        -_BACK:
-    ]
+    clocks = (second_of_day(text) for number, text in lines if number < (refs[0].line or 0))
+    before = [clock for clock in clocks if clock is not None][-_BACK:]
     if len(before) < _SAID:
         return False
-    usual = median((after - one) % _DAY_S for one, after in pairwise(before))
-    return ((_clock(refs[-1].text) or 0) - before[-1]) % _DAY_S > _TIMES * usual
-
-
-def _clock(text: str) -> int | None:
-    found = _CLOCK.search(text)
-    return sum(int(part) * unit for part, unit in zip(found.groups(), (3600, 60, 1), strict=True)) if found else None
-
-
-def _template(text: str) -> str:
-    return whole_numbers(text)[1]
+    usual = median((after - one) % DAY_S for one, after in pairwise(before))
+    return ((second_of_day(refs[-1].text) or 0) - before[-1]) % DAY_S > _TIMES * usual
 
 
 def _names(text: str) -> frozenset[str]:

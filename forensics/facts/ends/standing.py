@@ -2,6 +2,7 @@
 its own log and behind the same step."""
 
 from collections.abc import Mapping, Sequence, Set
+from itertools import chain
 
 import msgspec
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.facts.rows.event_rows import Row, rows
 from parsers.schema.event_kinds import STILL
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _NEAR = 2  # lines from the one word to the other
@@ -57,7 +58,7 @@ class Stood(msgspec.Struct, frozen=True):
     told: Sequence[Row]
 
 
-def stood_alike(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, job: Set[int]) -> Stood | None:
+def stood_alike(tables: Tables, events: pl.DataFrame, job: Set[int]) -> Stood | None:
     """Tables and events of one attempt → how all ranks of the job stand; None where one of them does not say so, has a step behind its word, or stands at another step:
     then somebody is elsewhere than the others. None, too, where a word, or a line behind it, tells what goes on without a step, and where somebody saw a process that is held."""
     steps, logs = tables["steps"], own_logs(tables)
@@ -67,17 +68,10 @@ def stood_alike(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, 
     is_own = all(row["file"] in own and row["rank"] in (None, own[row["file"]]) for row in still)
     if len(job) < _FEWEST or last.keys() != job or not is_own:
         return None
-    if tables["stacks"]["status"].is_in(_HELD).any() or any(
-        _GOES_ON.search(row["text"] or "") for row in last.values()
-    ):
-        return None
     held = {row["file"]: dict(numbered_lines(row)) for row in logs.iter_rows(named=True) if row["file"] in own}
-    if any(
-        _GOES_ON.search(text)
-        for row in last.values()
-        for at, text in held[row["file"]].items()
-        if at > (row["line"] or 0)
-    ):
+    behind = (text for row in last.values() for at, text in held[row["file"]].items() if at > (row["line"] or 0))
+    told = (row["text"] or "" for row in last.values())
+    if tables["stacks"]["status"].is_in(_HELD).any() or any(map(_GOES_ON.search, chain(told, behind))):
         return None
     at: set[int | None] = set()
     for row in last.values():

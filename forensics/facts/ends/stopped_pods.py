@@ -11,9 +11,8 @@ probe, or of a node without memory or disk, are another thing (killed_pods.py).
 from collections.abc import Iterator, Mapping
 
 import polars as pl
-from msgspec.structs import replace
 
-from forensics.facts.ends.process_ends import ProcessEnd
+from forensics.facts.ends.process_ends import ProcessEnd, as_stop
 from forensics.facts.rows.event_rows import Row, detail, of_kinds
 from parsers.knowledge import meaning
 
@@ -56,8 +55,7 @@ def with_stopped_pods(
     here = {rank: end for rank, end in ends.items() if rank in told}
     if not here or not all(map(_is_by_signal, here.values())):
         return dict(ends)
-    stopped = {rank: replace(end, how="stopped", cause=None, was_stopped=True) for rank, end in here.items()}
-    return {**ends, **stopped}
+    return {**ends, **{rank: as_stop(end) for rank, end in here.items()}}
 
 
 def _is_by_signal(end: ProcessEnd) -> bool:

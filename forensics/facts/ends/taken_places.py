@@ -15,7 +15,7 @@ from forensics.assemble.who.identity import short_host
 from forensics.facts.ends.stopped_pods import orders_to_stop
 from forensics.facts.hosts.pods import pods_of
 from forensics.facts.rows.event_rows import Row, detail, rows
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 NODE_FAILED = ("node_failure", "node_fail", "NodeNotReady")  # Slurm, sacct, Kubernetes of a node that stopped to answer
@@ -46,7 +46,7 @@ def is_of_another(row: Row, events: pl.DataFrame, job_hosts: frozenset[str]) -> 
 def are_taken_away(
     ranks: Collection[int],
     events: pl.DataFrame,
-    tables: Mapping[TableName, pl.DataFrame],
+    tables: Tables,
     job_hosts: frozenset[str],
     host_of_rank: Mapping[int, str],
 ) -> bool:
@@ -98,7 +98,7 @@ def _is_called_after(pod: str, whole: str) -> bool:
     return any(pod.startswith(f"{run}-") for run in runs)
 
 
-def _places(rank: int, tables: Mapping[TableName, pl.DataFrame], host_of_rank: Mapping[int, str]) -> set[str]:
+def _places(rank: int, tables: Tables, host_of_rank: Mapping[int, str]) -> set[str]:
     """Names under which a rank may be known: its host, its pod, the name of its log."""
     own = tables["ranks"].filter(pl.col("rank") == rank)["file"].drop_nulls().unique().to_list()
     files = [file for file in own if tables["ranks"].filter(pl.col("file") == file)["rank"].n_unique() == 1]

@@ -21,12 +21,9 @@ def placed(values: pl.DataFrame, steps: pl.DataFrame, job: Set[int]) -> pl.DataF
     asked = values.with_row_index("_row").filter(bare).with_columns(pl.col("file", "of").cast(pl.String))
     asked = asked.sort("line").select("_row", "file", "rank", "line", "of")
     by = ["file", "rank"]
-    before = asked.join_asof(
-        told.rename({"step": "_last"}), on="line", by=by, strategy="backward", check_sortedness=False
-    )
-    both = before.join_asof(
-        told.rename({"step": "_next"}), on="line", by=by, strategy="forward", check_sortedness=False
-    )
+    before, after = told.rename({"step": "_last"}), told.rename({"step": "_next"})
+    both = asked.join_asof(before, on="line", by=by, strategy="backward", check_sortedness=False)
+    both = both.join_asof(after, on="line", by=by, strategy="forward", check_sortedness=False)
     is_once = (pl.len() == pl.col("rank").n_unique()).over("of") & (pl.col("rank").n_unique() == len(job)).over("of")
     is_placeless = pl.col("_last").is_null() & pl.col("_next").is_null()
     alike = [

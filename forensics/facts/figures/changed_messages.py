@@ -25,9 +25,7 @@ class Changed(msgspec.Struct, frozen=True):
 
 def changed_message(tensors: pl.DataFrame) -> Changed | None:
     """Table `tensors` → the first message that is another at its receiver; None where all are equal, or many differ: then both tell digests of different things."""
-    told = tensors.filter(
-        pl.col("checksum").is_not_null() & pl.col("step").is_not_null() & pl.col("op").is_in(["send", "recv"])
-    )
+    told = tensors.filter(pl.col("op").is_in(["send", "recv"])).drop_nulls(["checksum", "step"])
     told = told.with_columns(pl.col("file").cast(pl.String), pl.col("microbatch").fill_null(-1))
     sends, gets = told.filter(pl.col("op") == "send"), told.filter(pl.col("op") == "recv")
     if not sends.height or not gets.height:

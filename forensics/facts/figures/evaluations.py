@@ -23,10 +23,8 @@ def without_evaluations(events: pl.DataFrame, steps: pl.DataFrame, job: frozense
     lost = shown.filter(pl.col("loss").is_nan())
     if not lost.height and not has_kind(events, "nan_assert"):
         return events
-    text = pl.col("detail").cast(pl.String)
-    is_of_it = (pl.col("kind") == "nan_assert") & text.str.contains('"scope": "evaluation"', literal=True).fill_null(
-        False
-    )
+    is_told = pl.col("detail").cast(pl.String).str.contains('"scope": "evaluation"', literal=True)
+    is_of_it = (pl.col("kind") == "nan_assert") & is_told.fill_null(False)
     kept = events.filter(~is_of_it)
     told = pl.concat([events.filter(is_of_it), _as_events(lost, events)])
     ranks = frozenset(values(told["rank"]))

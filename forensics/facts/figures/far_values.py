@@ -60,12 +60,9 @@ def far_value(steps: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
         )
     )
     others = pl.max_horizontal("next", "usual", pl.lit(1.0))
-    far = (
-        per_step.join(usual, on=["key", "rank"])
-        .filter((pl.col("steps") >= _STEPS) & (pl.col("top") > _TOGETHER * others))
-        .with_columns((pl.col("top") > _FAR * others).alias("is_far"))
-        .sort("step", "key")
-    )
+    is_far = (pl.col("steps") >= _STEPS) & (pl.col("top") > _TOGETHER * others)
+    far = per_step.join(usual, on=["key", "rank"]).filter(is_far).sort("step", "key")
+    far = far.with_columns((pl.col("top") > _FAR * others).alias("is_far"))
     for first in far.partition_by("step"):
         names = [str(key).partition(" ")[2] for key in first["key"].to_list()]
         order = sorted(range(len(names)), key=lambda at: (not _is_known(names[at]), not first["is_far"][at]))
@@ -89,14 +86,10 @@ def carried_value(steps: pl.DataFrame, earlier: pl.DataFrame, job: frozenset[int
     per_step = series.group_by("key", "step").agg(
         pl.len().alias("count"), pl.col("size").max().alias("top"), pl.col("rank").sort_by("size").last().alias("rank")
     )
-    tops = per_step.filter((pl.col("count") == len(job)) & (pl.col("step") >= rows["step"].min())).sort("step", "key")
+    tops = per_step.filter((pl.col("count") == len(job)) & (pl.col("step") >= rows["step"].min()))
     usual = per_step.group_by("key").agg(pl.col("top").median().alias("usual"))
-    for one in (
-        tops.join(usual, on="key")
-        .filter(pl.col("top") > _TOGETHER * pl.col("usual"))
-        .sort("step", "key")
-        .iter_rows(named=True)
-    ):
+    far = tops.join(usual, on="key").filter(pl.col("top") > _TOGETHER * pl.col("usual")).sort("step", "key")
+    for one in far.iter_rows(named=True):
         own = series.filter(pl.col("key") == one["key"])
         is_its = pl.col("rank") == one["rank"]
         others = own.filter(~is_its | (pl.col("step") < one["step"]))
@@ -106,13 +99,10 @@ def carried_value(steps: pl.DataFrame, earlier: pl.DataFrame, job: frozenset[int
         is_beyond = one["top"] > _FAR**2 * (most or 1.0) and _lost_with(rows, one["rank"], one["step"])
         if not most or not (is_beyond or _rose_after(pl.concat([before, rows]), one["rank"], one["step"])):
             continue
-        row = own.filter(is_its & (pl.col("step") == one["step"])).row(0, named=True)
-        shown = {"loss": row["value"], "grad_norm": None, "loss_scale": None, "skipped": None}
+        row = _line(own.filter(is_its & (pl.col("step") == one["step"])))
         is_back = float(own.filter(is_its)["size"][-1]) <= _NEAR * most
         name = str(one["key"]).partition(" ")[2]
-        return OwnLoss(
-            one["step"], [{**row, **shown}], True, name=name, times=_TOGETHER, is_back=is_back, is_carried=not is_beyond
-        )
+        return OwnLoss(one["step"], [row], True, name=name, times=_TOGETHER, is_back=is_back, is_carried=not is_beyond)
     return None
 
 
@@ -142,12 +132,17 @@ def _is_enough(first: pl.DataFrame, names: Sequence[str]) -> bool:
 
 def _found(series: pl.DataFrame, chosen: Mapping[str, Any], names: Sequence[str]) -> OwnLoss:
     of_it = (pl.col("key") == chosen["key"]) & (pl.col("step") == chosen["step"]) & (pl.col("rank") == chosen["rank"])
-    row: Mapping[str, Any] = series.filter(of_it).row(0, named=True)
-    shown = {"loss": row["value"], "grad_norm": None, "loss_scale": None, "skipped": None}
+    row = _line(series.filter(of_it))
     is_back = chosen["last"] <= _NEAR * max(chosen["next"], chosen["usual"], 1.0)
     times = _FAR if chosen["is_far"] else _TOGETHER
     beside = tuple(names[1:])
-    return OwnLoss(chosen["step"], [{**row, **shown}], True, name=names[0], times=times, is_back=is_back, beside=beside)
+    return OwnLoss(chosen["step"], [row], True, name=names[0], times=times, is_back=is_back, beside=beside)
+
+
+def _line(rows: pl.DataFrame) -> Mapping[str, Any]:
+    """The first of these rows as a line of a training that shows the figure."""
+    row = rows.row(0, named=True)
+    return {**row, "loss": row["value"], "grad_norm": None, "loss_scale": None, "skipped": None}
 
 
 def _is_known(name: str) -> bool:
@@ -165,7 +160,6 @@ def _series(rows: pl.DataFrame) -> pl.DataFrame:
     told = figure_pairs(rows, *_WHERE, "shape").select(
         *_WHERE, pl.concat_str("shape", pl.lit(" "), "name").alias("key"), "value"
     )
-    series = (
-        pl.concat([losses, told]).filter(pl.col("value").is_finite()).with_columns(pl.col("value").abs().alias("size"))
-    )
+    series = pl.concat([losses, told]).filter(pl.col("value").is_finite())
+    series = series.with_columns(pl.col("value").abs().alias("size"))
     return series.unique(["key", "rank", "step"], keep="first", maintain_order=True).sort("step", maintain_order=True)

@@ -8,14 +8,15 @@ own first one was not. So no other rank made it, whatever the layout. Experts co
 elsewhere: where there are any, the row must be an expert's own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from forensics.facts.figures.odd_values import OddValue, lost_losses
 from forensics.facts.figures.own_values import has_experts
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.sides import GIVEN, side_of
 
@@ -25,7 +26,7 @@ _AN_EXPERT = regex(r"(?i)(?:^|[^a-z])experts?[ ._:#/=(\[-]{0,3}[#\d]")
 _TOLD = ("rank", "step", "microbatch", "of", "file", "line", "time_ns")
 
 
-def given_out(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
+def given_out(tables: Tables, job: frozenset[int]) -> OddValue | None:
     """Tables of an attempt, and its ranks → the first bad figure of the one that gave it, `is_proven`."""
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any():
@@ -40,8 +41,8 @@ def given_out(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     before = max((row["step"] for row in rows if step is not None and row["step"] < step), default=None)
     if step is None or before is None or any(lost < step for lost in lost_losses(tables["steps"], job)):
         return None
-    shown = {at: _counts(row for row in rows if row["step"] == at) for at in (before, step)}
-    if any(shown[before].get(rank, 0) == 0 or shown[step].get(rank, 0) < shown[before][rank] for rank in job):
+    shown = Counter((row["step"], row["rank"]) for row in rows)
+    if any(shown[before, rank] == 0 or shown[step, rank] < shown[before, rank] for rank in job):
         return None
     first: dict[int, dict[str, Any]] = {}
     for row in rows:
@@ -64,9 +65,8 @@ def _two_sided(values: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Rows that tell both what went in and what came out, with the (name, value) of those that are bad of each."""
     for row in values.with_columns(pl.col("of", "fine", "file").cast(pl.String)).iter_rows(named=True):
         bad = [tuple(pair.split("=", 1)) for pair in (row["bad"] or "").split()]
-        sides = {
-            name: _side(row["of"] or "", name) for name in [*(row["fine"] or "").split(), *(one[0] for one in bad)]
-        }
+        names = [*(row["fine"] or "").split(), *(one[0] for one in bad)]
+        sides = {name: _side(row["of"] or "", name) for name in names}
         if {"taken", "given"} <= set(sides.values()):
             found = {side: [one for one in bad if sides[one[0]] == side] for side in ("taken", "given")}
             yield {column: row[column] for column in _TOLD} | found
@@ -84,13 +84,6 @@ def _side(of: str, name: str) -> str:
     if _BECOMES.search(parts[at]):
         return "given"
     return "taken" if at + 1 < len(parts) and _BECOMES.search(parts[at + 1]) else ""
-
-
-def _counts(rows: Iterator[dict[str, Any]]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for row in rows:
-        found[row["rank"]] = found.get(row["rank"], 0) + 1
-    return found
 
 
 def _is_back(later: list[dict[str, Any]], job: frozenset[int]) -> bool:

@@ -77,8 +77,7 @@ def as_told(values: pl.DataFrame, file: str, line: int, called: Key) -> Key | No
     rows = values.filter((pl.col("file").cast(pl.String) == file) & (pl.col("line") == line))
     for of, bad in rows.select(pl.col("of").cast(pl.String).fill_null(""), "bad").iter_rows():
         keys = [(of, pair.partition("=")[0]) for pair in str(bad or "").split(" ")]
-        if found := next(
-            (key for key in keys if key != called and called in (form_of(key), (of, form_of(key)[1]))), None
-        ):
-            return found
+        for key in keys:
+            if key != called and called in (form_of(key), (of, form_of(key)[1])):
+                return key
     return None

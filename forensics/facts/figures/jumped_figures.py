@@ -35,9 +35,8 @@ def jumped_at(steps: pl.DataFrame, step: int) -> Jump | None:
     """Table `steps` of one file → the figure that went farthest from its level, relative to it, about that step; first those that else stand."""
     told = steps.filter(pl.col("step").is_between(step - _SIDE, step + _SIDE))
     rows = figure_pairs(told, "step", "file", "line").filter(pl.col("value").is_finite()).sort("step", "line")
-    found = [
-        one for (name,), own in rows.partition_by("name", as_dict=True).items() if (one := _jump(str(name), own, step))
-    ]
+    jumps = (_jump(str(name), own, step) for (name,), own in rows.partition_by("name", as_dict=True).items())
+    found = [one for one in jumps if one is not None]
     return max(found, key=lambda one: (one.stands, _ratio(one), one.name), default=None)
 
 
@@ -57,9 +56,8 @@ def _jump(name: str, rows: pl.DataFrame, step: int) -> Jump | None:
     first = late.row(0, named=True)
     if (first["rose"] or 0.0) < _AT_ONCE * abs(high - low):
         return None
-    return Jump(
-        name, low, high, int(first["step"]), str(first["file"]), first["line"], len({*before}) == len({*after}) == 1
-    )
+    stands = len({*before}) == len({*after}) == 1
+    return Jump(name, low, high, int(first["step"]), str(first["file"]), first["line"], stands)
 
 
 def _ratio(one: Jump) -> float:

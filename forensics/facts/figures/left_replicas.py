@@ -7,13 +7,13 @@ equal seeds make equal weights that then learn apart. Where the job is known to 
 the many do were never the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 import polars as pl
 
 from forensics.facts.figures.speakers import speakers
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.replica_names import says_what
 
@@ -21,9 +21,8 @@ _SURE = 2  # steps in which they agreed, for one to be named
 _LAYOUT = 3  # and for parts of one size to be told at all
 _LEARNS = 2  # values in several steps
 _FEWEST = 3  # replicas among which some are few
-_OWN = regex(
-    r"(?i)local|resid|error|feedback|rng|random|sampler|loader|running|cache"
-)  # may be each rank's own from some step on
+# May be each rank's own from some step on.
+_OWN = regex(r"(?i)local|resid|error|feedback|rng|random|sampler|loader|running|cache")
 _PART = regex(r"(?i)shard|local|stage|part(?!ner)|expert|slice|chunk|bucket|rank")  # of what each holds of its own
 
 
@@ -54,7 +53,7 @@ class Left(msgspec.Struct, frozen=True):
         return tuple(sorted(rank for side in self.sides for rank in side))
 
 
-def spoken(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def spoken(tables: Tables) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Tables of one attempt → `steps`, where no rank is told beside any hash with a negative number for each who speaks (facts/figures/speakers.py), and
     what these are named after: the first of -1."""
     told = tables["steps"].filter(pl.col("checksum").is_not_null())
@@ -66,9 +65,7 @@ def spoken(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.DataFrame, tupl
     return found.tables["steps"].with_columns((-1 - pl.col("rank")).alias("rank")), found.names
 
 
-def left_replicas(
-    steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset[int] = frozenset(), *, is_told: bool = True
-) -> Left | None:
+def left_replicas(steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset[int], *, is_told: bool) -> Left | None:
     """Table of steps of an attempt and of the one before → the first step in which replicas part; None where none do. `replicas`: the
     ranks of a job that trains nothing but replicas; where nobody tells so (`is_told`), they must print another figure alike in every step:
     who reduces together, each from a loss of its own, holds the same parameters."""
@@ -76,13 +73,10 @@ def left_replicas(
     if now.is_empty():
         return None
     then = _printed(before) if before.height else now.clear()
-    found = [
-        left
-        for (name,), rows in now.partition_by("name", as_dict=True).items()
-        if (left := _first(str(name), _steps(rows), _steps(then.filter(pl.col("name") == name)))) is not None
-    ]
+    apart = [(str(name), _steps(rows)) for (name,), rows in now.partition_by("name", as_dict=True).items()]
+    before_it = (_first(name, said, _steps(then.filter(pl.col("name") == name))) for name, said in apart)
+    found = [left for left in before_it if left is not None]
     if not found and replicas:
-        apart = [(str(name), _steps(rows)) for (name,), rows in now.partition_by("name", as_dict=True).items()]
         are_replicas = is_told or any(_is_common(said, replicas) for _, said in apart)
         found = [
             left for name, said in apart if are_replicas and (left := _never_alike(name, said, replicas)) is not None
@@ -115,9 +109,7 @@ def _printed(steps: pl.DataFrame) -> pl.DataFrame:
     rows = _train(steps).filter(pl.col("checksum").is_not_null())
     pairs = rows.select(*_COLUMNS, pl.col("checksum").str.split(" ")).explode("checksum")
     apart = pl.col("checksum").str.splitn("=", 2)
-    told = pairs.select(
-        *_COLUMNS, apart.struct.field("field_0").alias("name"), apart.struct.field("field_1").alias("value")
-    )
+    told = pairs.select(*_COLUMNS, name=apart.struct.field("field_0"), value=apart.struct.field("field_1"))
     told = _in_turn(told)
     unclear = [name for name in told["name"].drop_nulls().unique().to_list() if not says_what(name)]
     # What changes on every rank is learnt: an identity of a run or a request that all share stays as it is.
@@ -215,12 +207,8 @@ def _begins(steps: pl.DataFrame) -> int:
 def _two_sides(name: str, now: Mapping[int, _Said], replicas: frozenset[int], begins: int) -> Left | None:
     """Where all print it in every step, from before the first loss on, and neighbours print the same in each, in halves that never do. Mates of a part print a loss in
     common, and parts of a state are dealt out among neighbours; so hosts have begun with different parameters, and nothing tells whose are right."""
-    if (
-        len(now) < _LAYOUT
-        or min(now) > begins
-        or _PART.search(name)
-        or any(frozenset(said) != replicas for said in now.values())
-    ):
+    is_told = len(now) >= _LAYOUT and min(now) <= begins and all(frozenset(said) == replicas for said in now.values())
+    if not is_told or _PART.search(name):
         return None
     sides = {tuple(tuple(sorted(side)) for side in _alike(said)) for said in now.values()}
     halves = sides.pop()
@@ -259,9 +247,8 @@ def _scattered(name: str, step: int, members: frozenset[int], now: Mapping[int, 
     are_apart = all(len({said[rank][2] for rank in members}) == len(members) for said in later)
     if len(members) < _FEWEST or agreed < _LAYOUT or len(later) < _LAYOUT or not are_apart or _OWN.search(name):
         return None
-    return Left(
-        name, step, tuple((rank,) for rank in sorted(members)), agreed, {rank: now[step][rank] for rank in members}
-    )
+    place = {rank: now[step][rank] for rank in members}
+    return Left(name, step, tuple((rank,) for rank in sorted(members)), agreed, place)
 
 
 def _learnt_alike(members: frozenset[int], now: Mapping[int, _Said], step: int) -> bool:
@@ -274,11 +261,10 @@ def _learnt_alike(members: frozenset[int], now: Mapping[int, _Said], step: int) 
 def _parted(
     name: str, step: int, members: frozenset[int], said: _Said, agreed: int, *, is_learnt: bool = False
 ) -> Left | None:
-    sides: Sequence[frozenset[int]] = _alike(said, members)
+    sides = _alike(said, members)
     is_layout = len({len(side) for side in sides}) == 1 and agreed < _LAYOUT and not is_learnt
-    if len(sides) < 2 or is_layout:
+    each_alone = len(sides) > 2 and len(sides[0]) == 1  # goes its own way: it is nobody's replica
+    if len(sides) < 2 or is_layout or each_alone:
         return None
-    if len(sides) > 2 and len(sides[0]) == 1:
-        return None  # each goes its own way: it is nobody's replica
     place = {rank: said[rank] for side in sides for rank in side}
     return Left(name, step, tuple(tuple(sorted(side)) for side in sides), agreed, place)

@@ -29,9 +29,7 @@ class LostPart(NamedTuple):
 
 def lost_parts(events: pl.DataFrame, known: Checkpoints) -> tuple[LostPart, ...]:
     """Events of one attempt, recovered ones with them → the parts, each once, in the order of their lines."""
-    begins = events.filter(
-        pl.col("kind").is_in([SAVED, STORED]) & pl.col("step").is_not_null() & pl.col("line").is_not_null()
-    )
+    begins = events.filter(pl.col("kind").is_in([SAVED, STORED])).drop_nulls(["step", "line"])
     begins = begins.filter(pl.col("detail").str.contains('"begin"').fill_null(False))
     errors = events.filter(pl.col("kind").is_in(_ERRORS) & pl.col("line").is_not_null()).sort("file", "line")
     if not errors.height:
@@ -62,38 +60,27 @@ def _is_written(known: Checkpoints, step: int | None, rank: int | None) -> bool:
     """Does a line of the writer, or of the job, say that the part was stored?"""
     if step is None:
         return False
-    ended = (
-        known.stored.ended.get(step, set())
-        if known.stored.begun or known.stored.ended
-        else known.saved.ended.get(step, set())
-    )
+    ended = (known.stored if known.stored.begun or known.stored.ended else known.saved).ended.get(step, set())
     return rank in ended or (None in ended and rank is not None)
 
 
 def left_behind(steps: pl.DataFrame, ended: Collection[int]) -> Mapping[int, int]:
     """Table of steps, ranks that ended well → each rank that was left, and the last step that it printed."""
-    trained = steps.filter(
-        (pl.col("phase") == "train").fill_null(True) & pl.col("rank").is_not_null() & pl.col("step").is_not_null()
-    )
-    printed: dict[int, set[int]] = {
-        rank: set(found) for rank, found in trained.group_by("rank").agg(pl.col("step").unique()).iter_rows()
-    }
+    trained = steps.filter((pl.col("phase") == "train").fill_null(True)).drop_nulls(["rank", "step"])
+    steps_of = trained.group_by("rank").agg(pl.col("step").unique()).iter_rows()
+    printed: dict[int, set[int]] = {rank: set(found) for rank, found in steps_of}
     whole = [printed[rank] for rank in ended if rank in printed]
     if not whole:
         return {}
     common: set[int] = set.intersection(*whole)
     lost = {}
     for rank, own in printed.items():
-        after = [step for step in common if step > max(own)]
-        if rank not in ended and len(after) >= _FEWEST and _is_each(own, common):
-            lost[rank] = max(own)
+        first, last = min(own), max(own)
+        after = [step for step in common if step > last]
+        is_each = {step for step in common if first <= step <= last} <= own
+        if rank not in ended and len(after) >= _FEWEST and is_each:
+            lost[rank] = last
     return lost if len(lost) < len(whole) else {}
-
-
-def _is_each(own: Collection[int], common: Collection[int]) -> bool:
-    """Did it print every step of the others, from its first to its last?"""
-    first, last = min(own), max(own)
-    return {step for step in common if first <= step <= last} <= set(own)
 
 
 def shown(parts: Sequence[LostPart]) -> tuple[int | None, list[int]]:

@@ -17,7 +17,7 @@ from forensics.facts.figures.first_in_order import first_in_order
 from forensics.facts.figures.held_parts import Key, as_told, in_common
 from forensics.facts.figures.own_values import OwnLoss
 from forensics.facts.rows.event_rows import detail
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import words_of
@@ -28,32 +28,13 @@ _PEERS, _OTHERS = 3, 3  # of one work, of which one is unlike the others; steps 
 _LISTED = 3  # other lines of one form, that make a list
 _BEFORE = -1  # of what is told before any step
 _PATH = regex(r"(?<![\w./])[A-Za-z_]\w*(?:\.(?!py\b)\w+)+(?![\w]|\.\w)")
+_TRAINED = pl.col("phase").fill_null("train") == "train"
 _EDGE = " =:([,|+])/"
 _OF_INF = frozenset(("inf", "infs", "overflow", "overflows", "overflowed"))
-STATE = frozenset(
-    [
-        "param",
-        "params",
-        "parameter",
-        "parameters",
-        "weight",
-        "weights",
-        "exp",
-        "moment",
-        "moments",
-        "adam",
-        "adamw",
-        "optim",
-        "optimizer",
-        "master",
-        "momentum",
-        "variance",
-        "state",
-        "ckpt",
-        "shard",
-        "shards",
-    ]
-)
+STATE = frozenset([
+    "param", "params", "parameter", "parameters", "weight", "weights", "exp", "moment", "moments", "adam", "adamw", "optim", "optimizer",
+    "master", "momentum", "variance", "state", "ckpt", "shard", "shards",
+])  # fmt: skip
 GRADIENT = frozenset(("grad", "grads", "gradient", "gradients", "gnorm"))
 MADE = GRADIENT | {"loss", "losses"}
 _UPDATED = frozenset(("update", "updates", "updated", "w"))
@@ -83,7 +64,7 @@ class OddValue(msgspec.Struct, frozen=True):
     is_given: bool = False  # did it stay a number on all while what they compute was lost? Then no parameter is in it
 
 
-def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
+def odd_value(tables: Tables, job: frozenset[int]) -> OddValue | None:
     """Tables of an attempt, and its ranks → the first step in which one rank alone lost a figure, where it was so."""
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any():
@@ -91,10 +72,9 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     values = in_common(without_passing(values), job)
     whole, job = job, peers_of(values, tables["steps"], job)
     told = told_values(values.filter(pl.col("rank").is_in(sorted(job))))
-    lost = lost_losses(tables["steps"], whole)
     told = told.filter(~_is_of_printer())
-    bad = told.filter("bad")
-    steps = sorted(bad["step"].unique().to_list())
+    lost = lost_losses(tables["steps"], whole)
+    steps = sorted(told.filter("bad")["step"].unique().to_list())
     for step in steps:
         if any(before < step for before in lost):
             return None
@@ -122,9 +102,9 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
             if step == _BEFORE
             else None
         )
-        if found is None and step == _BEFORE:
-            continue
         if found is None:
+            if step == _BEFORE:
+                continue
             return None
         is_given = _is_given(told, lost, found, job)
         if not is_given and (given := _given(told, lost, rows, found, job)) is not None:
@@ -156,7 +136,7 @@ def peers_of(values: pl.DataFrame, steps: pl.DataFrame, job: frozenset[int]) -> 
     return peers if peers | others >= job else job
 
 
-def undoubted(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], own: OwnLoss | None) -> OwnLoss | None:
+def undoubted(tables: Tables, job: frozenset[int], own: OwnLoss | None) -> OwnLoss | None:
     """The same loss of some ranks, unless another rank lost a figure of its own by that step: what a rank looked up in another's part of a table is in its
     loss, and in no fault of its own."""
     values = tables["values"]
@@ -178,15 +158,12 @@ def without_passing(values: pl.DataFrame) -> pl.DataFrame:
     numbered = values.with_row_index("_row").with_columns(
         pl.col("of").cast(pl.String), own_names.list.sort().list.join(" ").alias("_names")
     )
-    told = numbered.filter(
-        pl.col("step").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("of").str.contains("#")
-    )
+    told = numbered.filter(~pl.col("of").str.contains("#")).drop_nulls(["step", "rank"])
     own = told.group_by("rank", "_names").agg(
         pl.len().alias("_rows"), pl.col("step").n_unique().alias("_steps"), pl.col("of").n_unique().alias("_parts")
     )
-    is_passing = (
-        (pl.col("_rows") == pl.col("_steps")) & (2 * pl.col("_parts") > pl.col("_rows")) & (pl.col("_parts") > 1)
-    )
+    are_many = (2 * pl.col("_parts") > pl.col("_rows")) & (pl.col("_parts") > 1)
+    is_passing = (pl.col("_rows") == pl.col("_steps")) & are_many
     names = own.group_by("_names").agg(is_passing.all().alias("_passes")).filter("_passes")
     if not names.height:
         return values
@@ -213,15 +190,24 @@ def _given(
     told: pl.DataFrame, losses: Mapping[int, frozenset[int]], rows: pl.DataFrame, found: OddValue, job: frozenset[int]
 ) -> OddValue | None:
     """The same, by what else the rank lost alone in that step and was given, whatever its place in a record: a table has its columns in any order."""
-    own = rows.filter(pl.col("bad") & (pl.col("rank") == found.rank)).sort("file", "line", "place")
-    for row in own.iter_rows(named=True):
+    for row in _lost_by(rows, found.rank).iter_rows(named=True):
         key = f"{row['of']} {row['name']}"
         said = frozenset(words_of(_called(row["of"], row["name"])))
         one = msgspec.structs.replace(found, of=row["of"], name=row["name"], value=row["value"], row=row)
         if key in found.others and not said & (MADE | STATE) and _is_given(told, losses, one, job):
-            same = pl.col("of").eq(one.of) & pl.col("name").eq(one.name) & ~pl.col("bad")
-            return msgspec.structs.replace(one, beside=rows.filter(same).sort("rank").row(0, named=True))
+            return msgspec.structs.replace(one, beside=_beside(rows, row))
     return None
+
+
+def _lost_by(rows: pl.DataFrame, rank: int) -> pl.DataFrame:
+    """The bad figures of a rank among those of a step, in their order."""
+    return rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place")
+
+
+def _beside(rows: pl.DataFrame, lost: Mapping[str, Any]) -> dict[str, Any]:
+    """The same figure of another rank, which has it as a number."""
+    same = pl.col("of").eq(lost["of"]) & pl.col("name").eq(lost["name"]) & ~pl.col("bad")
+    return rows.filter(same).sort("rank").row(0, named=True)
 
 
 def _opens(values: pl.DataFrame, found: OddValue) -> bool:
@@ -232,26 +218,22 @@ def _opens(values: pl.DataFrame, found: OddValue) -> bool:
 def _found(rank: int, step: int, rows: pl.DataFrame, alone: Mapping[Key, int], job: frozenset[int]) -> OddValue | None:
     fine = {key: _ranks(own) for key, own in _by_key(rows.filter(~pl.col("bad")))}
     compared = [key for key in alone if fine.get(key, set()) == job - {rank}]
-    own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place")
-    lines = [row for row in own.iter_rows(named=True) if (row["of"], row["name"]) in compared]
+    own = [row for row in _lost_by(rows, rank).iter_rows(named=True) if (row["of"], row["name"]) in alone]
+    lines = [row for row in own if (row["of"], row["name"]) in compared]
     # Where what it lost first is not to be compared, it may have been so on others as well.
-    if not lines or (lines[0]["of"], lines[0]["name"]) != next(
-        ((row["of"], row["name"]) for row in own.iter_rows(named=True) if (row["of"], row["name"]) in alone), None
-    ):
+    if not lines or (own[0]["of"], own[0]["name"]) not in compared:
         return None
     first = lines[0]
-    same = pl.col("of").eq(first["of"]) & pl.col("name").eq(first["name"]) & ~pl.col("bad")
-    beside = rows.filter(same).sort("rank").row(0, named=True)
     kept = tuple(f"{of} {name}" for (of, name), who in fine.items() if who == job)
     told = tuple(f"{row['of']} {row['name']}" for row in lines)
     at = None if step == _BEFORE else step
-    return OddValue(rank, at, first["of"], first["name"], first["value"], told, kept, first, beside)
+    return OddValue(rank, at, first["of"], first["name"], first["value"], told, kept, first, _beside(rows, first))
 
 
 def _found_otherwise(rank: int, values: pl.DataFrame, rows: pl.DataFrame, job: frozenset[int]) -> OddValue | None:
     """The same of a line that goes on otherwise behind a bad figure (`bad=3 at 17..19` where a good one has its size): the others' go alike up to that
     figure, one of each, and the odd rank has lines of theirs about something else."""
-    own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place").row(0, named=True)
+    own = _lost_by(rows, rank).row(0, named=True)
     if not str(own["name"]).isdigit():
         return None
     lead = "#".join(str(own["of"]).split("#")[: int(own["name"]) + 1])
@@ -280,7 +262,7 @@ def _found_in_part(
     before = values.filter(pl.col("step").is_null() & pl.col("fine").is_not_null() & pl.col("rank").is_in(sorted(job)))
     before = before.with_columns(pl.col("fine").cast(pl.String).str.split(" ").alias("name")).explode("name")
     shown = {str(name): _ranks(own) for (name,), own in before.partition_by("name", as_dict=True).items()}
-    own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place").row(0, named=True)
+    own = _lost_by(rows, rank).row(0, named=True)
     beside = before.filter((pl.col("name") == own["name"]) & (pl.col("rank") != rank)).sort("rank", "file", "line")
     if str(own["name"]).isdigit() or shown.get(own["name"], set()) - {rank} != job - {rank}:
         return None
@@ -330,10 +312,8 @@ def _is_of_printer() -> pl.Expr:
 
 def lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset[int]]:
     """Step → the ranks whose loss of the training was no number in it; all, where one rank prints it for the job."""
-    train = pl.col("phase").fill_null("train") == "train"
-    rows = steps.filter(
-        train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
-    )
+    told = pl.col("step").is_not_null() & pl.col("loss").is_not_null()
+    rows = steps.filter(_TRAINED & pl.col("rank").is_in(sorted(job)) & told)
     is_of_all = rows["rank"].n_unique() == 1  # who alone prints one prints that of all
     # Who tells two of a step tells the mean of all beside its own; one larger than any training comes to is lost as one that is no number is.
     lost = rows.group_by("step", "rank").agg((~(pl.col("loss").abs() < BROKEN)).all().alias("_lost"))
@@ -343,10 +323,8 @@ def lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset
 
 def _lost_lines(steps: pl.DataFrame, step: int) -> pl.DataFrame:
     """The lines of that step in which a loss of the training is no number, or larger than any."""
-    train = pl.col("phase").fill_null("train") == "train"
-    return steps.filter(
-        train & (pl.col("step") == step) & pl.col("rank").is_not_null() & ~(pl.col("loss").abs() < BROKEN)
-    )
+    is_lost = ~(pl.col("loss").abs() < BROKEN)
+    return steps.filter(_TRAINED & (pl.col("step") == step) & pl.col("rank").is_not_null() & is_lost)
 
 
 def _is_followed(told: pl.DataFrame, lost: Mapping[int, frozenset[int]], step: int, job: frozenset[int]) -> bool:
@@ -380,7 +358,7 @@ def _is_the_end(values: pl.DataFrame, rows: pl.DataFrame, rank: int, job: frozen
 
 def _begun(told: Iterable[pl.DataFrame], rows: pl.DataFrame, rank: int) -> int | None:
     """The first step that a rank tells after what it lost before any: a log may hold an earlier launch. Of a file that tells none, the first that its others tell."""
-    lost = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line").row(0, named=True)
+    lost = _lost_by(rows, rank).row(0, named=True)
     own = pl.concat([one.filter(pl.col("rank") == rank).select("file", "line", "step") for one in told]).drop_nulls()
     own = own.with_columns(pl.col("file").cast(pl.String))
     if str(lost["file"]) not in own["file"]:
@@ -390,19 +368,14 @@ def _begun(told: Iterable[pl.DataFrame], rows: pl.DataFrame, rank: int) -> int |
 
 
 def _is_shared(
-    rows: pl.DataFrame,
-    ranks: Mapping[Key, set[int]],
-    rank: int,
-    job: frozenset[int],
-    tables: Mapping[TableName, pl.DataFrame],
+    rows: pl.DataFrame, ranks: Mapping[Key, set[int]], rank: int, job: frozenset[int], tables: Tables
 ) -> bool:
     """Did all lose a figure in that very step, behind what one lost alone? Then it went through a reduction, though the step may have been
     left out afterwards. Where a loss scale is told, an overflow is how that is found."""
     if tables["steps"]["loss_scale"].is_not_null().any() or (tables["events"]["kind"] == "loss_scale").any():
         return False
-    own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place")
-    keys = [(str(of), str(name)) for of, name in own.select("of", "name").iter_rows()]
-    at = [len(ranks.get(key, ())) for key in keys]
+    lost = _lost_by(rows, rank).select("of", "name").iter_rows()
+    at = [len(ranks.get((str(of), str(name)), ())) for of, name in lost]
     return bool(at) and at[0] == 1 and len(job) > 2 and len(job) in at
 
 
@@ -422,9 +395,8 @@ def loaded_alike(values: pl.DataFrame, job: frozenset[int]) -> list[dict[str, An
     first = pl.col("line").filter(pl.col("step").is_not_null()).min().over("rank", "file")
     told = own.filter(pl.col("step").is_null() & (pl.col("line") < first.fill_null(pl.col("line") + 1)))
     bad = told.filter(pl.col("bad").is_not_null()).with_columns(pl.col("bad").str.split(" ")).explode("bad")
-    bad = bad.filter(
-        ~pl.col("bad").str.split("=").list.last().map_elements(is_broken, return_dtype=pl.Boolean)
-    )  # a mask
+    is_masks = pl.col("bad").str.split("=").list.last().map_elements(is_broken, return_dtype=pl.Boolean)
+    bad = bad.filter(~is_masks)
     bad = bad.with_columns(pl.col("bad").str.split("=").list.first().alias("name")).sort("rank", "file", "line")
     for (of, name), rows in bad.group_by("of", "name", maintain_order=True):
         if len(job) > 1 and _ranks(rows) == job and _is_of_state(str(of), str(name), told):
@@ -455,10 +427,8 @@ def _is_of_state(of: str, name: str, told: pl.DataFrame) -> bool:
     if words & (STATE | MADE):
         return not words & MADE
     _, _, form = of.partition(" ")
-    named = told["of"].unique().to_list() if form else []
-    beside = [
-        frozenset(words_of(one.partition(" ")[0])) for one in named if one != of and one.partition(" ")[2] == form
-    ]
+    named = [one.partition(" ") for one in told["of"].unique().to_list() if one != of] if form else []
+    beside = [frozenset(words_of(own)) for own, _, its_form in named if its_form == form]
     of_state = [one for one in beside if one & STATE and not one & MADE]
     return len(beside) >= _LISTED and 2 * len(of_state) > len(beside)
 
@@ -475,11 +445,9 @@ def is_its_own(found: OddValue) -> bool:
 
 def called(found: OddValue | Mapping[str, Any]) -> str:
     """What its first figure is called."""
-    return (
-        _called(found.of, found.name)
-        if isinstance(found, OddValue)
-        else _called(found["of"], found["bad"].partition("=")[0])
-    )
+    if isinstance(found, OddValue):
+        return _called(found.of, found.name)
+    return _called(found["of"], found["bad"].partition("=")[0])
 
 
 def module_of(found: OddValue) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 
 _STEPS = 5  # with a finite loss of most ranks, for ranks to share it
@@ -61,7 +61,7 @@ class OwnLoss(msgspec.Struct, frozen=True):
     is_carried: bool = False
 
 
-def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
+def is_data_parallel(tables: Tables, job: frozenset[int]) -> bool:
     """Tables of an attempt, and its ranks → whether the values of each rank are its own. False where nothing tells."""
     if len(job) < 2 or has_experts(tables) or is_divided(tables):
         return False
@@ -70,7 +70,7 @@ def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[in
     return is_shown or is_told(tables, job)
 
 
-def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tuple[frozenset[int], ...]:
+def mates(tables: Tables, job: frozenset[int]) -> tuple[frozenset[int], ...]:
     """The ranks in parts of several that each print one loss over several steps, all of one size and three or more, where every rank of
     the job prints it; else none."""
     if not tables["steps"]["loss"].count():
@@ -84,9 +84,7 @@ def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tupl
     return tuple(frozenset(part) for part in parts) if is_whole and len(parts) > 2 and not has_experts(tables) else ()
 
 
-def own_loss(
-    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], parts: Sequence[frozenset[int]]
-) -> OwnLoss | None:
+def own_loss(tables: Tables, job: frozenset[int], parts: Sequence[frozenset[int]]) -> OwnLoss | None:
     """Tables, ranks, the parts that share a loss → whose loss went bad first, where that of more than half of the job was fine in
     that step and, with parts of more than one, all of a part went bad and all others were fine."""
     if not tables["steps"]["loss"].count():
@@ -124,8 +122,7 @@ def _at_moments(told: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
     none that was bad before. Ranks are within a step of each other, so it began there. Of one file, whose moments are by one clock."""
     told = told.filter(pl.col("time_ns").is_not_null()).sort("time_ns")
     bad = told.filter(~pl.col("loss").is_finite())
-    told = told.filter(pl.col("file").is_in(bad["file"].head(1).implode()))
-    bad = bad.filter(pl.col("file").is_in(bad["file"].head(1).implode()))
+    told, bad = (rows.filter(pl.col("file").is_in(bad["file"].head(1).implode())) for rows in (told, bad))
     if len(job) < _RANKS or not bad.height or {*told["rank"].unique()} != job:
         return None
     odd = bad.filter(pl.col("rank") == bad["rank"][0])
@@ -139,7 +136,7 @@ def _at_moments(told: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
     return OwnLoss(NO_STEP, odd.head(1).to_dicts(), False)
 
 
-def is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
+def is_told(tables: Tables, job: frozenset[int]) -> bool:
     """By arguments and in words: nothing but replicas, or as many as the job has ranks where what these print does not deny it."""
     settings = tables["settings"]
     if not settings.height:
@@ -157,7 +154,7 @@ def is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bo
     return is_whole and not _losses_shared(tables["steps"], len(job))
 
 
-def has_no_stages(tables: Mapping[TableName, pl.DataFrame], ranks: Collection[int]) -> bool:
+def has_no_stages(tables: Tables, ranks: Collection[int]) -> bool:
     """Whether each of these ranks raised something within a trainer that gives all ranks the whole model, or layers of it that mates compute together, and no frame of
     anybody is of what cuts a model into stages."""
     stacks = tables["stacks"].filter(pl.col("source") == "traceback").select("rank", "frames")
@@ -167,7 +164,7 @@ def has_no_stages(tables: Mapping[TableName, pl.DataFrame], ranks: Collection[in
     return {*ranks} <= {rank for rank, files in told if any(map(_STAGELESS.search, files))}
 
 
-def has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def has_experts(tables: Tables) -> bool:
     """Whether arguments, or the names of modules that were checked or of figures, tell of experts that may be on other ranks."""
     settings, events = tables["settings"], tables["events"]
     spread = settings.filter(pl.col("name").is_in(_EXPERTS))["value"]
@@ -186,14 +183,14 @@ def has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:
     return is_told or bool(checked.height or named or events.filter(pl.col("kind") == "expert_load").height)
 
 
-def is_divided(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def is_divided(tables: Tables) -> bool:
     """Whether anything tells of an axis along which ranks share the work on one sample."""
     settings = tables["settings"]
     larger = pl.col("name").is_in(_DIVIDED) & ~pl.col("value").is_in(["0", "1", "None"])
     return bool(settings.filter(larger | (pl.col("name") == "divided")).height)
 
 
-def are_of_all(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
+def are_of_all(tables: Tables, job: frozenset[int]) -> bool:
     """Is the loss that ranks print that of all, on each of them?"""
     return _are_alike(_own(tables["steps"], max(job, default=0) + 1))
 
@@ -207,7 +204,7 @@ def _are_alike(most: pl.DataFrame) -> bool:
     return isinstance(spread, float) and spread <= _ROUNDED
 
 
-def _is_one_work(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def _is_one_work(tables: Tables) -> bool:
     """Has no rank a loss under names that another one never tells, as an encoder and a decoder, or two nets that learn from each other, have?"""
     values = tables.get("values")
     if values is None or not values.height:
@@ -233,14 +230,13 @@ def counts_apart(steps: pl.DataFrame, job: frozenset[int]) -> frozenset[int]:
 
 
 def _own(steps: pl.DataFrame, world: int) -> pl.DataFrame:
-    """The finite losses of ranks in steps in which most tell one."""
-    own = steps.filter(
-        (pl.col("phase").fill_null("train") == "train")
-        & pl.col("rank").is_between(0, world - 1)
-        & pl.col("loss").is_finite()
-    ).with_columns(pl.coalesce("step", "time_ns").alias("step"))  # what a panel shows of one moment
+    """The finite losses of ranks in steps in which most tell one; `shared`: two tell the same."""
+    train = pl.col("phase").fill_null("train") == "train"
+    own = steps.filter(train & pl.col("rank").is_between(0, world - 1) & pl.col("loss").is_finite())
+    own = own.with_columns(pl.coalesce("step", "time_ns").alias("step"))  # what a panel shows of one moment
     own = _comparable(own.filter(pl.col("step").is_not_null()))
-    return own.filter(2 * pl.len().over("step") > world).sort("step")
+    own = own.filter(2 * pl.len().over("step") > world).sort("step")
+    return own.with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
 
 
 def _comparable(steps: pl.DataFrame) -> pl.DataFrame:
@@ -250,9 +246,8 @@ def _comparable(steps: pl.DataFrame) -> pl.DataFrame:
     alike = pl.col("rank").n_unique().over("_shape")
     listed = steps.with_columns(shape.alias("_shape")).with_columns(alike.alias("_alike"))
     listed = listed.sort("_alike", "file", "line", descending=[True, False, False])
-    return (
-        listed.unique(["rank", "step"], keep="first", maintain_order=True).drop("_shape", "_alike").sort("file", "line")
-    )
+    first = listed.unique(["rank", "step"], keep="first", maintain_order=True)
+    return first.drop("_shape", "_alike").sort("file", "line")
 
 
 def _in_parts(steps: pl.DataFrame, job: frozenset[int]) -> pl.DataFrame:
@@ -272,14 +267,14 @@ def _in_parts(steps: pl.DataFrame, job: frozenset[int]) -> pl.DataFrame:
 
 def _losses_shared(steps: pl.DataFrame, world: int) -> bool:
     """Do ranks print the loss of another in most of several steps?"""
-    most = _own(steps, world).with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
+    most = _own(steps, world)
     return most["step"].n_unique() >= _DIFFER and most["shared"].sum() > _BY_CHANCE * most.height
 
 
 def _losses_differ(steps: pl.DataFrame, world: int) -> bool:
     """Of more than half of the ranks: two of these would be mates, or print nothing, if there were any other layout. Many ranks say so in
     fewer steps, in none of which two of them may print the same then."""
-    most = _own(steps, world).with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
+    most = _own(steps, world)
     ranks = most.group_by("rank").agg(pl.len().alias("steps"), pl.col("shared").mean())
     if _are_alike(most):
         return False

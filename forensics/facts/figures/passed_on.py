@@ -24,14 +24,14 @@ from forensics.facts.figures.held_parts import Key
 from forensics.facts.figures.odd_values import OddValue, lost_losses, odd_value, told_values
 from forensics.facts.figures.own_values import counts_apart, has_experts
 from forensics.facts.figures.told_once import told_once
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.sides import GIVEN, TAKEN, side_of
 from parsers.text.vocabulary import words_of
 
 _WAY = frozenset(("to", "from", "via", "next", "prev", "previous", "of"))
 
 
-def lost_first(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
+def lost_first(tables: Tables, job: frozenset[int]) -> OddValue | None:
     """Whose figure was bad first: what one line tells of both sides proves most, then who lost it alone, then what goes from rank to rank."""
     values = without_judging(told_once(tables["values"]), tables["steps"], job)
     told = {**tables, "values": placed(values, tables["steps"], job)}, job
@@ -69,7 +69,7 @@ class _Record:
         return side == "given" and ("taken", thing) not in self._lost
 
 
-def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
+def passed_on(tables: Tables, job: frozenset[int]) -> OddValue | None:
     """Tables of an attempt, and its ranks → the first bad figure of the one that gave it, `is_proven`."""
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any() or has_experts(tables):

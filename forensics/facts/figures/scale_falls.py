@@ -96,11 +96,8 @@ def _rose(steps: pl.DataFrame, events: pl.DataFrame, end: Row) -> bool:
     """Whether the scale is told to be 1 or more after that, or steps went on."""
     later = (pl.col("file") == end["file"]) & (pl.col("line") > end["line"])
     raised = events.filter(later & (pl.col("code") == "raised") & (pl.col("value") >= _LOWEST))
-    return (
-        bool(raised.height)
-        or steps.filter(later & (pl.col("loss_scale") >= _LOWEST)).height > 0
-        or _went_on(steps, end)
-    )
+    is_told = raised.height + steps.filter(later & (pl.col("loss_scale") >= _LOWEST)).height > 0
+    return is_told or _went_on(steps, end)
 
 
 def _dated(fall: Fall, steps: pl.DataFrame, events: pl.DataFrame) -> Fall:
@@ -122,10 +119,8 @@ def _series(steps: pl.DataFrame, events: pl.DataFrame) -> Sequence[Sequence[Row]
     lines = steps.filter(pl.col("loss_scale").is_not_null())
     names = ("file", "rank", "line", "step", "time_ns")
     both = [
-        lines.select(*names, pl.col("loss_scale").alias("scale"), pl.lit(False).alias("reduced")),
-        events.select(
-            *names, pl.col("value").alias("scale"), (pl.col("code") == "reduced").fill_null(False).alias("reduced")
-        ),
+        lines.select(*names, scale="loss_scale", reduced=pl.lit(False)),
+        events.select(*names, scale="value", reduced=(pl.col("code") == "reduced").fill_null(False)),
     ]
     whole = pl.concat(both).filter(pl.col("scale").is_finite()).sort("file", "line", nulls_last=True)
     whole = whole.with_columns(pl.col("step").fill_null(_next_step(whole, steps)))
@@ -156,9 +151,7 @@ def _went_on(steps: pl.DataFrame, end: Row) -> bool:
 
 def _skips_on(steps: pl.DataFrame, end: Row) -> bool:
     """Whether most steps are still skipped though the scale falls no more: it has no lower value."""
-    later = steps.filter(
-        (pl.col("file") == end["file"]) & (pl.col("line") > end["line"]) & pl.col("step").is_not_null()
-    )
+    later = steps.filter((pl.col("file") == end["file"]) & (pl.col("line") > end["line"])).drop_nulls("step")
     return later.height > 0 and bool((later["skipped"].fill_null(0) > 0).mean() > 0.5)  # type: ignore[operator]
 
 
@@ -187,9 +180,8 @@ def _onset(rows: Sequence[Row]) -> Row:
     level, onset, above = rows[0], rows[0], 0.0
     for before, row in pairwise(rows):
         if row["scale"] < before["scale"]:
-            until = (
-                row["step"] if row["reduced"] else before["step"]
-            )  # a line that tells each fall tells that there was none
+            # A line that tells each fall tells that there was none.
+            until = row["step"] if row["reduced"] else before["step"]
             is_late = None not in (until, level["step"]) and until - level["step"] > _STABLE
             onset, above = (row, before["scale"]) if is_late else (onset, above)
             level = row

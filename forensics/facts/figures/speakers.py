@@ -4,13 +4,11 @@ A row that nobody tells the rank of is of its holder (parsers/forms/holders.py);
 numbered in order, so that what is asked of ranks can be asked of them; whoever asks says their names, and names no rank.
 """
 
-from collections.abc import Mapping
-
 import msgspec
 import polars as pl
 
 from forensics.facts.rows.series import series
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _FEWEST = 3
 
@@ -18,7 +16,7 @@ _FEWEST = 3
 class Speakers(msgspec.Struct, frozen=True):
     """`tables`: rows of figures with the number of their speaker as rank, from 0 on. `names`: by number."""
 
-    tables: Mapping[TableName, pl.DataFrame]
+    tables: Tables
     names: tuple[str, ...]
 
     @property
@@ -26,7 +24,7 @@ class Speakers(msgspec.Struct, frozen=True):
         return frozenset(range(len(self.names)))
 
 
-def speakers(tables: Mapping[TableName, pl.DataFrame], fewest: int = _FEWEST) -> Speakers | None:
+def speakers(tables: Tables, fewest: int = _FEWEST) -> Speakers | None:
     """Tables of one attempt → who speaks in them; None where a rank is told, or fewer speak."""
     frames = [tables[name] for name in ("steps", "values")]
     held = [frame.filter(pl.col("holder").is_not_null()) for frame in frames]

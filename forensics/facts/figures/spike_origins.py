@@ -30,9 +30,7 @@ def origin(steps: pl.DataFrame, job: frozenset[int], step: int | None) -> Mappin
     if step is None or len(job) < _FEWEST:
         return None
     train = pl.col("phase").fill_null("train") == "train"
-    rows = steps.filter(
-        train & pl.col("rank").is_in(sorted(job)) & pl.col("loss").is_finite() & pl.col("step").is_not_null()
-    )
+    rows = steps.filter(train & pl.col("rank").is_in(sorted(job)) & pl.col("loss").is_finite()).drop_nulls("step")
     rows = rows.unique(["rank", "step"], keep="first", maintain_order=True)
     rows = rows.filter((pl.len().over("step") == len(job)) & (pl.col("step") > step - _BACK)).sort("step", "rank")
     before, now = rows.filter(pl.col("step") < step), rows.filter(pl.col("step") == step)
@@ -42,11 +40,8 @@ def origin(steps: pl.DataFrame, job: frozenset[int], step: int | None) -> Mappin
     risen = now.filter(pl.col("loss") > usual)
     if risen.height != 1 or risen["loss"][0] <= _FAR * usual:
         return None
-    others = (
-        rows.filter(pl.col("rank") != risen["rank"][0])
-        .group_by("step", maintain_order=True)
-        .agg(pl.col("loss").median())
-    )
+    rest = rows.filter(pl.col("rank") != risen["rank"][0])
+    others = rest.group_by("step", maintain_order=True).agg(pl.col("loss").median())
     after = others.filter(pl.col("step") > step).head(_AFTER)
     until = others.filter(pl.col("step") <= step)["loss"]
     beyond = 2 * float(until.max()) - float(until.min())  # type: ignore[arg-type]

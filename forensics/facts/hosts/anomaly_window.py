@@ -25,19 +25,12 @@ import polars as pl
 from forensics.assemble.who.clocks import SECOND_NS, Clocks, nearest_zone_ns
 from forensics.assemble.who.identity import hosts_of_ranks, short_host
 from forensics.model.taxonomy import EVENTS
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 When = Literal["before", "unknown", "apart"]
 _FAILED = (
-    "exception",
-    "cuda_error",
-    "gpu_oom",
-    "exit",
-    "peer_closed",
-    "remote_error",
-    "store_timeout",
-    "first_failure",
-)
+    "exception", "cuda_error", "gpu_oom", "exit", "peer_closed", "remote_error", "store_timeout", "first_failure",
+)  # fmt: skip
 _OF_KERNELS = frozenset(kind for kind, row in EVENTS.items() if row.printer == "kernel")
 _MINUTE_NS = 60 * SECOND_NS
 _HOUR_NS = 60 * _MINUTE_NS
@@ -66,7 +59,7 @@ class AnomalyWindow:
     def __init__(
         self,
         events: pl.DataFrame,
-        tables: Mapping[TableName, pl.DataFrame],
+        tables: Tables,
         identity: pl.DataFrame,
         clocks: Clocks,
         opened: pl.DataFrame | None = None,
@@ -133,10 +126,8 @@ class AnomalyWindow:
     def _progress(self) -> list[Moment]:
         """Per clock the last completed work."""
         steps = self._tables["steps"].drop_nulls(["time_ns"])
-        found = [
-            Moment(time, None, basis or "utc")
-            for basis, time in steps.group_by("time_basis").agg(pl.col("time_ns").max()).sort("time_basis").iter_rows()
-        ]
+        last = steps.group_by("time_basis").agg(pl.col("time_ns").max()).sort("time_basis")
+        found = [Moment(time, None, basis or "utc") for basis, time in last.iter_rows()]
         done = self._tables["operations"]["time_completed_ns"].max()
         return [*found, Moment(done, None, "utc")] if isinstance(done, int) else found
 
@@ -161,12 +152,8 @@ class AnomalyWindow:
         hosts = hosts_of_ranks(self._identity)
         implied = pl.col("rank").replace_strict(hosts, default=None, return_dtype=pl.String)
         rows = rows.with_columns(pl.coalesce("host", implied).alias("_host"))
-        for host, basis, time in (
-            rows.group_by("_host", "time_basis")
-            .agg(pl.col("time_ns").min())
-            .sort("_host", "time_basis", nulls_last=True)
-            .iter_rows()
-        ):
+        first = rows.group_by("_host", "time_basis").agg(pl.col("time_ns").min())
+        for host, basis, time in first.sort("_host", "time_basis", nulls_last=True).iter_rows():
             yield Moment(time, host, basis, slack)
 
     def _is_outlived(self, moment: Moment) -> bool:

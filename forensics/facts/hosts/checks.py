@@ -6,7 +6,7 @@ node check). A check that passed clears nobody: a fault may come later, or show 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 import polars as pl
@@ -60,17 +60,14 @@ def host_checks(events: pl.DataFrame) -> dict[str, HostChecks]:
     for (host, test), newest in last.items():
         if newest["code"] == "failed":
             failed[host][test] = (newest,)
-    return {
-        host: HostChecks(failed[host], frozenset(passed[host] - failed[host].keys())) for host in {*failed, *passed}
-    }
+    hosts = {*failed, *passed}
+    return {host: HostChecks(failed[host], frozenset(passed[host] - failed[host].keys())) for host in hosts}
 
 
 def hosts_of_nodes(events: pl.DataFrame) -> dict[int, str]:
     """Number of a node → the host that it says it is, else the pod that is launched anew for it."""
     found: dict[int, str] = {}
     for row in rows(events, "membership"):
-        nodes: Iterable[int] = row["names_ranks"] or () if row["names_rank_space"] == "node" else ()
-        for node in nodes:
-            if row["names_hosts"] and row["code"] == "node_rank":
-                found[node] = row["names_hosts"][0]
+        if row["names_rank_space"] == "node" and row["names_hosts"] and row["code"] == "node_rank":
+            found |= dict.fromkeys(row["names_ranks"] or (), row["names_hosts"][0])
     return found

@@ -20,7 +20,7 @@ from forensics.facts.rows.event_rows import Row, detail, of_kinds, rows_to_keep
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
 from parsers.catalogues import described
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 KINDS = tuple(kind for kind, row in EVENTS.items() if "hardware" in row.roles or "recovery" in row.roles)
 _BY_PROGRAM = ("device-side assert triggered", "invalid device ordinal", "invalid argument")
@@ -99,11 +99,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 def hardware(
-    events: pl.DataFrame,
-    tables: Mapping[TableName, pl.DataFrame],
-    identity: pl.DataFrame,
-    window: AnomalyWindow,
-    job_hosts: frozenset[str],
+    events: pl.DataFrame, tables: Tables, identity: pl.DataFrame, window: AnomalyWindow, job_hosts: frozenset[str]
 ) -> tuple[Record, ...]:
     """Every record of hardware, by place."""
     found = of_kinds(events, *KINDS)
@@ -149,7 +145,7 @@ def _of_processes(rows: Iterable[Row], events: pl.DataFrame) -> dict[tuple[Any, 
 
 
 def _in_pods(
-    rows: Iterable[Row], events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job_hosts: frozenset[str]
+    rows: Iterable[Row], events: pl.DataFrame, tables: Tables, job_hosts: frozenset[str]
 ) -> dict[tuple[Any, Any], bool | None]:
     """Processes that a kernel ended in a control group with an id (file, pid) → whether it is that of a pod or a container of the job. Where nobody tells whose id
     it is, and all that is known of the job's hosts are names of pods, whether one of these is on that kernel's node is not told."""
@@ -176,10 +172,8 @@ def _with_only_host(rows: Iterable[Row], devices: "Devices", shown: frozenset[st
     (`shown`: all hosts, or none), nor does the path name one that nothing else names."""
     only = next(iter(shown)) if len(shown) == 1 else None
     for row in rows:
-        is_open = (
-            only is not None and row["host"] is None and row["rank"] is None and not names_a_place(row["file"] or "")
-        )
-        its = devices.rank_at(only, row["pci"], row["device_index"]) if is_open else None
+        is_open = row["host"] is None and row["rank"] is None and not names_a_place(row["file"] or "")
+        its = devices.rank_at(only, row["pci"], row["device_index"]) if only is not None and is_open else None
         yield {**row, "host": only} if its is not None else row
 
 
@@ -191,14 +185,8 @@ def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:
             victims[one.host].append((one.row["pci"], one.row["time_ns"]))
 
     def counted(one: Record) -> Record:
-        suffered = victims.get(one.host or "")
-        if (
-            not suffered
-            or one.kind != "gpu_error"
-            or not one.row["pci"]
-            or one.severity != "fatal"
-            or one.is_consequence
-        ):
+        suffered = victims.get(one.host or "") if one.kind == "gpu_error" and one.row["pci"] else None
+        if not suffered or one.severity != "fatal" or one.is_consequence:
             return one
         others = {
             pci for pci, time in suffered
@@ -258,7 +246,7 @@ def _records(
         yield one
 
 
-def _hosts_with_logs(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
+def _hosts_with_logs(tables: Tables) -> frozenset[str]:
     told = (host for name in ("files", "events") for host in tables[name]["host"].drop_nulls().unique())
     return frozenset(short_host(host) for host in told)
 

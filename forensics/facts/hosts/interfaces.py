@@ -5,17 +5,15 @@ network of that range may be the job's own: nothing is said. So it is with what 
 whatever it says.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.starts.announced import announced
 from forensics.assemble.who.identity import short_hosts
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.connections import is_within_a_host
 
 
-def out_of_reach(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def out_of_reach(tables: Tables) -> pl.DataFrame:
     """Rows of `ranks`, hosts and addresses short: of the hosts whose processes all listen within their host, where those of
     others do not."""
     told = tables["ranks"].filter(pl.col("how").str.ends_with("bootstrap address")).drop_nulls(["address", "host"])

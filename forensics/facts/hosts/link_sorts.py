@@ -4,14 +4,14 @@ By the rows that a finding cites, else by the transport that the job's communica
 more than one sort, none is told.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import polars as pl
 
 from forensics.facts.rows.event_rows import Row, detail
 from forensics.model.commands import LinkSort
 from forensics.model.ref import Ref
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 # By what the driver's or the library's own name stands for. A verbs library speaks of adapters that `ibstat` lists, RoCE too.
@@ -27,7 +27,7 @@ _PATTERNS = tuple((sort, regex(pattern)) for sort, pattern in _BY_TEXT)
 _OF_LINKS = ("port_error", "link_down", "link_up", "completion_error", "connect_failed", "remote_error", "gpu_error")
 
 
-def link_sort(tables: Mapping[TableName, pl.DataFrame], cited: Iterable[Ref]) -> LinkSort | None:
+def link_sort(tables: Tables, cited: Iterable[Ref]) -> LinkSort | None:
     """Tables of one attempt and the places that a finding rests on → the sort; null where it is not told."""
     places = {(ref.file, ref.line) for ref in cited if ref.line is not None}
     events = tables["events"].filter(pl.col("kind").is_in(_OF_LINKS) & pl.col("line").is_in({at for _, at in places}))

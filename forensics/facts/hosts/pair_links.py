@@ -8,6 +8,7 @@ own pairs with the same name of link. Hosts are built differently, and a slow li
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -39,9 +40,8 @@ class OddPair(msgspec.Struct, frozen=True):
     @property
     def text(self) -> Said:
         one, other = self.pair
-        return words.PAIR_APART(
-            one=one, other=other, host=self.host, what=self.what, peers=self.peers, usual=self.usual
-        )
+        said = {"host": self.host, "what": self.what, "peers": self.peers, "usual": self.usual}
+        return words.PAIR_APART(one=one, other=other, **said)
 
 
 class PairLinks(msgspec.Struct, frozen=True, dict=True):
@@ -59,20 +59,19 @@ class PairLinks(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def links(self) -> Mapping[str, Mapping[Pair, str]]:
         """Host → pair → name of its link, as printed."""
-        found: dict[str, dict[Pair, str]] = defaultdict(dict)
-        for host, a, b, text in (
-            self._rows.filter(pl.col("what") == "link").select("host", "a", "b", "text").iter_rows()
-        ):
-            found[host][a, b] = text
-        return found
+        return self._by_pair("link", "text")
 
     @cached_property
     def speeds(self) -> Mapping[str, Mapping[Pair, float]]:
         """Host → pair, one way → GB/s."""
-        found: dict[str, dict[Pair, float]] = defaultdict(dict)
-        rows = self._rows.filter((pl.col("what") == "gb_per_s") & pl.col("value").is_finite())
-        for host, a, b, value in rows.select("host", "a", "b", "value").iter_rows():
-            found[host][a, b] = value
+        return self._by_pair("gb_per_s", "value")
+
+    def _by_pair(self, what: str, column: str) -> dict[str, dict[Pair, Any]]:
+        found: dict[str, dict[Pair, Any]] = defaultdict(dict)
+        rows = self._rows.filter(pl.col("what") == what)
+        rows = rows.filter(pl.col("value").is_finite()) if column == "value" else rows
+        for host, a, b, told in rows.select("host", "a", "b", column).iter_rows():
+            found[host][a, b] = told
         return found
 
     @cached_property

@@ -6,7 +6,7 @@ import polars as pl
 
 from forensics.facts.hosts.pods import labelled_pods, pods_of
 from forensics.model.commands import OF_VENDOR, PODS, Launcher, Library, Surroundings, Torch, Vendor
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _DIGITS = regex(r"[0-9]+")
@@ -47,16 +47,15 @@ _OF_GLOO, _OF_DEVICES = (
 _DETAIL = "Detected mismatch between collectives|CollectiveFingerPrint"
 
 
-def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
+def surroundings(tables: Tables) -> Surroundings:
     """Known only where the files speak for exactly one launcher, vendor or job."""
     files = tables["files"]
     read = set(files["parsers"].explode().drop_nulls())
     launchers = [name for name, own in _LAUNCHERS.items() if own & read]
     torch = _torch(tables, read)
     text = tables["events"]["text"]
-    runtime: set[Vendor] = (
-        {"nvidia"} if text.str.contains(_OF_CUDA).any() and not text.str.contains(_AS_CUDA).any() else set()
-    )
+    is_cuda = text.str.contains(_OF_CUDA).any() and not text.str.contains(_AS_CUDA).any()
+    runtime: set[Vendor] = {"nvidia"} if is_cuda else set()
     groups = {_VENDOR_OF[torch.library]} if torch is not None and torch.library in _VENDOR_OF else set()
     vendors = sorted({name for name, own in _VENDORS.items() if own & read} | groups) or sorted(runtime)
     jobs = files["launch"].drop_nulls().unique().to_list()
@@ -75,7 +74,7 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
     return Surroundings(launcher, vendor, job, pods if launcher in PODS else {}, None, torch)
 
 
-def _torch(tables: Mapping[TableName, pl.DataFrame], read: set[str]) -> Torch | None:
+def _torch(tables: Tables, read: set[str]) -> Torch | None:
     """PyTorch's process groups, by what they print, or by frames, calls and settings of PyTorch; by whose build, as they call
     themselves, else by whose devices."""
     text, used = tables["events"]["text"], set(tables["operations"]["backend"].unique())
@@ -83,17 +82,13 @@ def _torch(tables: Mapping[TableName, pl.DataFrame], read: set[str]) -> Torch | 
     if _OTHER_HCCL in read:
         own = [library for library in own if library != "hccl"]
     names = tables["settings"]["name"]
-    shown = (
-        bool(own) or bool(_TORCH & read) or any(said.str.contains(_OF_TORCH.pattern).any() for said in (names, text))
-    )
-    if not shown and not _has_frames(tables["stacks"]):
+    is_said = (said.str.contains(_OF_TORCH.pattern).any() for said in (names, text))
+    if not (own or _TORCH & read or any(is_said) or _has_frames(tables["stacks"])):
         return None
     by_devices = [library for library, vendor in _VENDOR_OF.items() if _VENDORS[vendor] & read]
     library = own[0] if len(own) == 1 else by_devices[0] if len(by_devices) == 1 else _by_words(text, names, read)
-    is_detailed = bool(text.str.contains(_DETAIL).any()) or bool(
-        ((names == "TORCH_DISTRIBUTED_DEBUG") & (tables["settings"]["value"] == "DETAIL")).any()
-    )
-    return Torch(library, is_detailed)
+    is_set = (names == "TORCH_DISTRIBUTED_DEBUG") & (tables["settings"]["value"] == "DETAIL")
+    return Torch(library, bool(text.str.contains(_DETAIL).any() or is_set.any()))
 
 
 def _by_words(text: pl.Series, names: pl.Series, read: set[str]) -> Library:

@@ -30,7 +30,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.told import told_by
 from forensics.words import facts as words
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.quantities import QUANTITIES
 
 Effect = Literal["slows", "idle", "fails", "link", "silent", "crowded", "shows"]
@@ -148,7 +148,7 @@ class Apart(msgspec.Struct, frozen=True):
 
 
 @told_by("devices", nothing=tuple[Apart, ...])
-def apart(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, roles: Roles) -> tuple[Apart, ...]:
+def apart(tables: Tables, identity: pl.DataFrame, roles: Roles) -> tuple[Apart, ...]:
     """Rows of devices → who stands apart, by quantity and place."""
     rows = samples(tables, identity, roles)
     found: list[Apart] = []
@@ -159,7 +159,7 @@ def apart(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, role
     return tuple(one for one in found if one.quantity != "sm_clock_mhz" or one.device not in idle)
 
 
-def samples(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, roles: Roles) -> pl.DataFrame:
+def samples(tables: Tables, identity: pl.DataFrame, roles: Roles) -> pl.DataFrame:
     """Measures with a quantity: host, pci, device_index, part, rank, unit (what tells devices of unknown hosts apart), model,
     stage, quantity, value, time_ns, place; bits of throttling are taken apart."""
     rows = tables["devices"].filter(pl.col("quantity").is_not_null() & pl.col("value").is_finite())
@@ -174,30 +174,19 @@ def samples(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, ro
     rows = rows.with_columns(there=pl.coalesce("host", "file"))
     keys = ["host", "pci", "device_index", "uuid", "rank", "there"]
     who = rows.select(keys).unique(maintain_order=True)
-    devices, uuids = Devices(identity), _by_uuid(identity)
+    devices = Devices(identity)
+    uuids = dict(identity.select("uuid", "rank").drop_nulls().iter_rows()) if identity.height else {}
     models = _models(tables["settings"])
     placed = [
         (*one, uuids.get(one[3], devices.rank_at(one[0], one[1], one[2])) if one[4] is None else one[4], models.get((one[5], one[1]), ""))
         for one in who.iter_rows()
     ]  # fmt: skip
     stages = roles.stages([one[6] for one in placed if one[6] is not None])
-    known = pl.DataFrame(
-        [(*one, stages.get(one[6], -1)) for one in placed],
-        schema={**who.schema, "_rank": pl.Int64(), "model": pl.String(), "stage": pl.Int64()},
-        orient="row",
-    )
+    schema = {**who.schema, "_rank": pl.Int64(), "model": pl.String(), "stage": pl.Int64()}
+    known = pl.DataFrame([(*one, stages.get(one[6], -1)) for one in placed], schema=schema, orient="row")
     joined = rows.join(known, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    return (
-        joined.with_columns(rank=pl.coalesce("rank", "_rank"))
-        .drop("_rank", "there")
-        .sort("time_ns", "file", "line", "record", nulls_last=True)
-    )
-
-
-def _by_uuid(identity: pl.DataFrame) -> dict[str | None, int]:
-    if not identity.height:
-        return {}
-    return dict(identity.select("uuid", "rank").drop_nulls().iter_rows())
+    joined = joined.with_columns(rank=pl.coalesce("rank", "_rank")).drop("_rank", "there")
+    return joined.sort("time_ns", "file", "line", "record", nulls_last=True)
 
 
 def _models(settings: pl.DataFrame) -> dict[tuple[str | None, str | None], str]:
@@ -262,10 +251,8 @@ def _is_alone(values: list[float]) -> list[bool]:
 
 def _is_few(far: list[bool], series: list[_Series]) -> bool:
     """So few that they are odd: a small share of the peers, or one host of several."""
-    hosts, all_hosts = (
-        {one[0][0] for one, is_far in zip(series, far, strict=True) if is_far},
-        {one[0][0] for one in series},
-    )
+    hosts = {one[0][0] for one, is_far in zip(series, far, strict=True) if is_far}
+    all_hosts = {one[0][0] for one in series}
     return sum(far) <= max(1, _COMMON * len(series)) or (len(hosts) == 1 and len(all_hosts) >= _HOSTS)
 
 
@@ -352,9 +339,8 @@ def _silent(rows: pl.DataFrame) -> Iterator[Apart]:
     """Ports whose traffic fell to zero and stayed there while most others went on, for two intervals at least."""
     ends: dict[int, float] = {}
     told: list[tuple[_Series, float, float]] = []
-    moving = rows.filter(
-        pl.col("quantity").is_in([*_BYTES, *(f"{name}_per_s" for name in _BYTES)]) & pl.col("time_ns").is_not_null()
-    )
+    is_traffic = pl.col("quantity").is_in([*_BYTES, *(f"{name}_per_s" for name in _BYTES)])
+    moving = rows.filter(is_traffic).drop_nulls("time_ns")
     for who, part in _series(moving):
         points = _rates(part)
         if len(points) < 3:

@@ -1,10 +1,16 @@
-"""What the words of an error tell: sizes of memory, versions that differ, the place in the user's own code.
+"""What the words of an error tell: sizes of memory, versions that differ, a device that failed, the place in the user's own code.
 
 Detectors read no text; what several parsers leave in a message, or in a traceback's frames, is taken out of it here.
+Of devices: whole messages of runtimes and drivers and names of error codes, never single words (forensics/data/device_errors.csv, columns
+message, runtime, source). Not among them: what a program can bring about as well (illegal address or instruction, unspecified launch failure,
+hardware stack error, a contained error of a peer).
 """
 
+import csv
 import re
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from forensics.facts.rows.event_rows import detail
@@ -41,6 +47,18 @@ def memory_sizes(text: str) -> Said | None:
     if (free := _FREE.search(text)) is None:
         return words.REQUESTED(asked=asked["asked"])
     return words.REQUESTED_FREE(asked=asked["asked"], free=free["is"] or free["was"])
+
+
+@cache
+def _of_devices() -> "re.Pattern[str]":
+    text = files("forensics.data").joinpath("device_errors.csv").read_text(encoding="utf-8")
+    listed = "|".join(re.escape(row["message"]) for row in csv.DictReader(text.splitlines()))
+    return regex(rf"(?<![A-Za-z0-9_])(?:{listed})(?![A-Za-z0-9_])", re.IGNORECASE)
+
+
+def is_device_error(text: str) -> bool:
+    """Does an error's text hold a message that proves a fault of the device itself?"""
+    return _of_devices().search(text) is not None
 
 
 def without_numbers(text: str) -> str:

@@ -109,10 +109,15 @@ def host_of(identity: pl.DataFrame, row: Row) -> str | None:
     return known["host"][0] if known is not None and known.height else None
 
 
-def reference(row: Mapping[str, Any]) -> Ref:
+def line_of(row: Row) -> int | None:
+    """The line of a row of any table, else its record."""
+    line: int | None = row.get("record") if row.get("line") is None else row["line"]
+    return line
+
+
+def reference(row: Row) -> Ref:
     """The place of a row of any table."""
-    line = row["line"] if row.get("line") is not None else row.get("record")
-    return Ref(file=str(row["file"]), line=line, text=str(row.get("text") or "")[:500])
+    return Ref(file=str(row["file"]), line=line_of(row), text=str(row.get("text") or "")[:500])
 
 
 def is_missing(row: Row) -> bool:

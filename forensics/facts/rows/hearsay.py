@@ -13,26 +13,22 @@ test or a drill in another rank's log, a report about another job. Marked as err
   where every rank says that it ended well and the last loss of each that prints any is finite: it would have stopped the job.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.clocks import SECOND_NS
 from forensics.model.told import has_kind, values
 from parsers.pytorch.elastic import WORKERS
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _EXITS = ("exit", "first_failure")
 _INTRODUCED = "introduction"  # `ranks.how` of what a process says of itself
 _ALIVE = ("job_end", "collective_timeout")  # what only a living process prints of itself, besides steps
 _CLOCKS_NS = 15 * SECOND_NS  # by which the clocks of a launcher, of a process and of who collects their lines differ
-_ZONES_NS, _NEAR_NS = (
-    3600 * SECOND_NS,
-    300 * SECOND_NS,
-)  # zones differ by hours, and who tells of an end is late by less than that
+# Zones differ by hours, and who tells of an end is late by less than that.
+_ZONES_NS, _NEAR_NS = 3600 * SECOND_NS, 300 * SECOND_NS
 
 
-def hearsay(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]) -> pl.Series:
+def hearsay(tables: Tables, job: frozenset[int], seen: frozenset[int]) -> pl.Series:
     """Tables of one attempt, ranks global; `job`: its ranks where its size is told, else empty; `seen`: who left a record → for
     each row of `events` whether it is such a line."""
     events = tables["events"].with_row_index("_event")
@@ -47,9 +43,9 @@ def hearsay(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen:
     return events["_event"].is_in(pl.concat(found).implode()).alias("hearsay")
 
 
-def _in_anothers_log(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> pl.Series:
+def _in_anothers_log(events: pl.DataFrame, tables: Tables, job: frozenset[int]) -> pl.Series:
     own = _own_logs(tables)
-    inside = events.join(own, on="file", how="inner")
+    inside = events.join(own, on="file")
     if not inside.height:
         return inside["_event"]
     claims = tables["ranks"].drop_nulls("rank")
@@ -64,7 +60,7 @@ def _in_anothers_log(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFra
     return others.filter(pl.col("_whose").is_in(spoken_for) | is_none)["_event"]
 
 
-def _own_logs(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _own_logs(tables: Tables) -> pl.DataFrame:
     """file, _owner: the logs that are one rank's by their path and by all that is said in them of who speaks."""
     named = tables["files"].filter(pl.col("rank").is_not_null()).select("file", pl.col("rank").alias("_owner"))
     own = tables["ranks"].drop_nulls("rank").filter(pl.col("how") != "elastic failure table")  # of those it started
@@ -73,24 +69,19 @@ def _own_logs(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return named.join(said, on="file").filter(pl.col("_owner") == pl.col("_said")).select("file", "_owner")
 
 
-def _told_of_the_living(
-    events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]
-) -> pl.Series:
+def _told_of_the_living(events: pl.DataFrame, tables: Tables, job: frozenset[int]) -> pl.Series:
     stamped = pl.col("rank").is_not_null() & pl.col("time_ns").is_not_null()
     exits = events.filter(pl.col("kind").is_in(_EXITS) & pl.col("time_ns").is_not_null())
     if not exits.height:
         return exits["_event"].clear()
     own = tables["ranks"].drop_nulls(["rank", "pid"]).select("pid", pl.col("file").alias("_own")).unique()
-    known = exits.join(own, on="pid").filter(
-        pl.col("file") != pl.col("_own")
-    )  # the number of a process that a log of the job tells
+    # The number of a process that a log of the job tells.
+    known = exits.join(own, on="pid").filter(pl.col("file") != pl.col("_own"))
     exits = exits.filter(~pl.col("_event").is_in(known["_event"].implode()))
     columns = "rank", "time_basis", "file", "time_ns"
     alive = events.filter(stamped & pl.col("kind").is_in(_ALIVE)).select(columns)
     lived = pl.concat([alive, tables["steps"].filter(stamped).select(columns)], how="vertical_relaxed")
-    last = lived.group_by("rank", "time_basis", pl.col("file").alias("_own")).agg(
-        pl.col("time_ns").max().alias("_last")
-    )
+    last = lived.group_by("rank", "time_basis", _own="file").agg(pl.col("time_ns").max().alias("_last"))
     last = last.filter(pl.col("rank").is_in(sorted(job)))
     by_rank = exits.filter(pl.col("rank_space") == "global").join(last, on=["rank", "time_basis"])
     of_one = by_rank.filter((pl.col("file") != pl.col("_own")) & _is_later())["_event"]
@@ -126,9 +117,8 @@ def _is_later() -> pl.Expr:
 
 
 def _told_of_the_well(events: pl.DataFrame, ended: frozenset[int], job: frozenset[int]) -> pl.Series:
-    exits = events.filter(
-        pl.col("kind").is_in(_EXITS) & pl.col("time_ns").is_null() & pl.col("rank").is_in(sorted(job))
-    )
+    timeless = pl.col("kind").is_in(_EXITS) & pl.col("time_ns").is_null()
+    exits = events.filter(timeless & pl.col("rank").is_in(sorted(job)))
     launchers = events.filter((pl.col("kind") == "job_end") & (pl.col("code") == WORKERS))
     return exits["_event"] if job <= ended and launchers.height else exits["_event"].clear()
 
@@ -139,7 +129,7 @@ def _asserted_of_the_well(events: pl.DataFrame, ended: frozenset[int]) -> pl.Ser
     return named.filter(inside)["_event"]
 
 
-def _bad_loss_of_nobody(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], all_ended: bool) -> pl.Series:
+def _bad_loss_of_nobody(events: pl.DataFrame, tables: Tables, all_ended: bool) -> pl.Series:
     told = events.filter((pl.col("kind") == "bad_loss") & pl.all_horizontal(pl.col("time_ns", "rank").is_null()))
     steps = tables["steps"].filter(pl.col("loss").is_not_null()).sort("file", "line")
     last = steps.group_by("file").agg(pl.col("loss").last().is_finite())

@@ -83,16 +83,12 @@ class Locations(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def hosts(self) -> Mapping[Place, frozenset[Thing]]:
         """Place → the hosts of the job there."""
-        return _by_place(
-            (sort, name, host, None) for sort, name, host in self._placed.select("sort", "name", "host").iter_rows()
-        )
+        return _by_place((*place, None) for place in self._placed.select("sort", "name", "host").iter_rows())
 
     @cached_property
     def ports(self) -> Mapping[Place, frozenset[Thing]]:
         """Place → the ports of the job there, where the map tells ports."""
-        return _by_place(
-            self._placed.filter(pl.col("part").is_not_null()).select("sort", "name", "host", "part").iter_rows()
-        )
+        return _by_place(self._placed.select("sort", "name", "host", "part").drop_nulls("part").iter_rows())
 
     def of(self, host: str) -> list[Place]:
         """Where a host stands, the smallest place first."""
@@ -117,19 +113,17 @@ class Locations(msgspec.Struct, frozen=True, dict=True):
         found: list[Shared] = []
         for things, names in alike.items():
             whole = by_sort[names[0][0]]
-            mine, accused = things & asked_of, whole & asked_of
+            mine, of = things & asked_of, len(whole & asked_of)
             if len(mine) > 1:
-                chance = min(1.0, asked * _tail(len(mine), len(whole), len(things), len(accused)))
-                found.append(
-                    Shared(tuple(names), tuple(sorted(mine, key=str)), len(accused), len(things), len(whole), asked, chance, self._refs(names, mine))
-                )  # fmt: skip
+                chance = min(1.0, asked * _tail(len(mine), len(whole), len(things), of))
+                shared, cited = tuple(sorted(mine, key=str)), self._refs(names, mine)
+                found.append(Shared(tuple(names), shared, of, len(things), len(whole), asked, chance, cited))
         return min(found, key=lambda one: (one.chance, one.there, one.places), default=None)
 
     def _refs(self, places: list[Place], things: frozenset[Thing]) -> tuple[Ref, ...]:
         sort, name = places[0]
-        rows = self._placed.filter(
-            (pl.col("sort") == sort) & (pl.col("name") == name) & pl.col("host").is_in([host for host, _ in things])
-        )
+        is_there = (pl.col("sort") == sort) & (pl.col("name") == name)
+        rows = self._placed.filter(is_there & pl.col("host").is_in([host for host, _ in things]))
         return refs(rows.with_columns(text=pl.lit(f"{sort} {name}: ") + pl.col("host")).iter_rows(named=True))
 
 

@@ -1,12 +1,11 @@
 """Which hosts the job runs on: a kernel's or a scheduler's word does not make a host part of it."""
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.identity import short_host
 from forensics.model.told import values
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
+from parsers.training.process_line import NO_RANK
 
 # What kernels, schedulers and tools print of hosts, whoever runs there.
 OF_HOSTS = (
@@ -14,13 +13,10 @@ OF_HOSTS = (
     "port_error", "storage_error", "segfault", "other", "scheduler", "node_check", "membership",
 )  # fmt: skip
 
-_OF_PROCESSES = (
-    "node name",
-    "process of no rank",
-)  # statements of `ranks` that tell no rank, and where a process of the job runs
+_OF_PROCESSES = ("node name", NO_RANK)  # statements of `ranks` that tell no rank, and where a process of the job runs
 
 
-def job_hosts(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> frozenset[str]:
+def job_hosts(tables: Tables, identity: pl.DataFrame) -> frozenset[str]:
     """Hosts that processes of the job spoke from, or say that they run on, first labels."""
     hosts = values(identity["host"]) if identity.height else set()
     nodes = tables["ranks"].filter(pl.col("how").is_in(_OF_PROCESSES))["host"]
@@ -35,13 +31,11 @@ def job_hosts(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     return frozenset(hosts)
 
 
-def is_only_about_hosts(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, seen: frozenset[int]) -> bool:
+def is_only_about_hosts(tables: Tables, events: pl.DataFrame, seen: frozenset[int]) -> bool:
     """Does every file speak of hosts and devices alone, so that nothing of a job is there to be blamed or cleared?"""
     kinds = [kind for kind in OF_HOSTS if kind != "other"]  # which any program may print: alone it tells of no host
-    about = set(events.filter(pl.col("kind").is_in(kinds))["file"].to_list()) | {
-        *tables["devices"]["file"],
-        *tables["locations"]["file"],
-    }
+    told = (events.filter(pl.col("kind").is_in(kinds)), tables["devices"], tables["locations"])
+    about = {file for frame in told for file in frame["file"]}
     files = tables["files"].filter(pl.col("bytes").fill_null(0) > 0)["file"].to_list()
     processes = events.filter(~pl.col("kind").is_in(OF_HOSTS))
     return set(files) <= about and not (seen or processes.height or tables["steps"].height)

@@ -13,9 +13,7 @@ _INTRODUCED = "introduction"  # `ranks.how` of what a process says of itself
 
 def given_another_size(ranks: pl.DataFrame) -> dict[int, Row]:
     """Table `ranks` → rank → its word on the size, of those that tell another one than more than half of all that tell one."""
-    said = ranks.filter(
-        (pl.col("how") == _INTRODUCED) & pl.col("rank").is_not_null() & pl.col("world_size").is_not_null()
-    )
+    said = ranks.filter(pl.col("how") == _INTRODUCED).drop_nulls(["rank", "world_size"])
     sizes: dict[int, int] = unanimous(said.select("rank", "world_size").iter_rows())
     (usual, times), *_ = Counter(sizes.values()).most_common(1) or [(0, 0)]
     if len(sizes) < _FEWEST or 2 * times <= len(sizes):

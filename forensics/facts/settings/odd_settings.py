@@ -9,7 +9,7 @@ one GPU counts where it is the GPU of the rank, if that is known.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import polars as pl
@@ -176,26 +176,22 @@ def _codes(events: pl.DataFrame, at: At) -> set[str]:
     }
 
 
-def _odd(name: str, held: Iterable[_Held], entry: Entry, is_named: bool) -> OddSetting | None:
+def _odd(name: str, held: Sequence[_Held], entry: Entry, is_named: bool) -> OddSetting | None:
     """The value that the subject alone holds; of suspects, what some of them hold and most members do not."""
-    listed = list(held)
-    most = _commonest(listed) if not is_named else None
-    own = [one for one in listed if one.is_own and one.value != most]
-    others = [one for one in listed if not one.is_own or one.value == most]
+    most = _commonest(held) if not is_named else None
+    own = [one for one in held if one.is_own and one.value != most]
+    others = [one for one in held if not one.is_own or one.value == most]
     if entry.errors:  # not every process of a host need come to the error, so the rest of it says nothing
         others = [one for one in others if not one.is_near]
-    if len({one.who for one in others}) < _FEWEST:
-        return None
-    odd = [one for one in own if _does_it(one.value, entry.odd, {other.value for other in others})]
-    if not odd:
+    who, values = {one.who for one in others}, {one.value for one in others}
+    odd = [one for one in own if _does_it(one.value, entry.odd, values)]
+    if not odd or len(who) < _FEWEST:
         return None
     value = odd[0].value
     holders = _names(one.who for one in odd if one.value == value)
-    values = sorted({other.value for other in others})
-    return OddSetting(
-        name, value, joined(values[:_SHOWN], " or "), holders, words.OTHERS(number=len({one.who for one in others})),
-        bool(entry.errors), entry, (odd[0].ref, others[0].ref),
-    )  # fmt: skip
+    other = joined(sorted(values)[:_SHOWN], " or ")
+    is_sure, cited = bool(entry.errors), (odd[0].ref, others[0].ref)
+    return OddSetting(name, value, other, holders, words.OTHERS(number=len(who)), is_sure, entry, cited)
 
 
 def _commonest(held: Collection[_Held]) -> str | None:

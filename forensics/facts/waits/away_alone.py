@@ -29,13 +29,12 @@ from forensics.facts.waits.told_states import odd_state
 from forensics.model.frames import is_own_file
 from forensics.model.names import Site
 from forensics.model.ref import Ref
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.lines.prefixes import strip
 
 How = Literal["raised", "counted", "late", "stack", "state"]
-_Tables = Mapping[TableName, pl.DataFrame]
 _Lines = Sequence[tuple[int, str]]
 _Logs = Mapping[int, tuple[str, _Lines]]  # rank → file and last lines
 _OTHERS, _COUNTS = 2, 2  # ranks, and lines of a count
@@ -56,11 +55,7 @@ class Away(msgspec.Struct, frozen=True):
 
 
 def away_alone(
-    tables: _Tables,
-    waits: Sequence[dict[str, Any]],
-    rank: int,
-    others: Collection[int],
-    host_sites: Collection[str],
+    tables: Tables, waits: Sequence[dict[str, Any]], rank: int, others: Collection[int], host_sites: Collection[str]
 ) -> Away | None:
     """Tables of one attempt, the time-outs of the `others`, the one rank of the job that had none → where it was instead. `host_sites`: sites of a
     process that waits for nobody."""
@@ -75,7 +70,7 @@ def away_alone(
     return by_logs or _stack(tables, others, host_sites)
 
 
-def _raised(tables: _Tables, waits: Sequence[dict[str, Any]], rank: int, others: Collection[int]) -> Away | None:
+def _raised(tables: Tables, waits: Sequence[dict[str, Any]], rank: int, others: Collection[int]) -> Away | None:
     stacks = tables["stacks"].filter((pl.col("source") == "traceback") & pl.col("thread_name").is_not_null())
     entries = {
         one: _entry([[frame["function"], frame["file"]] for frame in frames])
@@ -109,7 +104,7 @@ def _is_before(row: Mapping[str, Any], waits: Sequence[dict[str, Any]]) -> bool:
     return True
 
 
-def _counted(tables: _Tables, logs: _Logs, rank: int) -> Away | None:
+def _counted(tables: Tables, logs: _Logs, rank: int) -> Away | None:
     trained = tables["steps"].filter((pl.col("phase") == "train").fill_null(True)).drop_nulls(["rank", "step", "line"])
     last = trained.group_by("rank").agg(pl.col("step").max(), pl.col("step").n_unique().alias("steps"))
     told = {one: step for one, step, steps in last.select("rank", "step", "steps").iter_rows() if steps > 1}
@@ -136,12 +131,11 @@ def _counted(tables: _Tables, logs: _Logs, rank: int) -> Away | None:
     if any(_template(text) == kind for one, (_, log) in logs.items() if one != rank for _, text in log):
         return None
     step = next(Ref(file=file, line=number, text=text) for number, text in lines if number == done)
-    return Away(
-        "counted", (*(Ref(file=file, line=number, text=text) for number, text in (counts[-1], counts[0])), step)
-    )
+    begun, reached = (Ref(file=file, line=number, text=text) for number, text in (counts[0], counts[-1]))
+    return Away("counted", (reached, begun, step))
 
 
-def _late(tables: _Tables, waits: Sequence[dict[str, Any]], logs: _Logs, rank: int) -> Away | None:
+def _late(tables: Tables, waits: Sequence[dict[str, Any]], logs: _Logs, rank: int) -> Away | None:
     limits = {row["value"] for row in waits if row["value"]}
     if len(limits) != 1:
         return None
@@ -178,7 +172,7 @@ def _says_once(log: _Lines, kind: str) -> bool:
     return sum(strip(text).time_ns is not None for _, text in log if _template(text) == kind) == 1
 
 
-def _logs(tables: _Tables, rank: int, others: Collection[int]) -> _Logs | None:
+def _logs(tables: Tables, rank: int, others: Collection[int]) -> _Logs | None:
     """Rank → file and last lines of its log, the longest that it has; none where one of them has none."""
     job = {rank, *others}
     rows = own_logs(tables).filter(pl.col("rank").is_in(sorted(job)) & (pl.col("last_lines").list.len() > 0))
@@ -191,7 +185,7 @@ def _template(text: str) -> str:
     return said if any(map(str.isalpha, said)) else ""
 
 
-def _stack(tables: _Tables, others: Collection[int], host_sites: Collection[str]) -> Away | None:
+def _stack(tables: Tables, others: Collection[int], host_sites: Collection[str]) -> Away | None:
     main = tables["stacks"].filter(pl.col("is_main").fill_null(False) & pl.col("parent_pid").is_null())
     is_end = pl.col("source").is_in(["traceback", "interrupt"])
     gave_up = {_stood(row)[0] for row in main.filter(is_end & pl.col("rank").is_in(list(others))).iter_rows(named=True)}

@@ -14,38 +14,23 @@ import polars as pl
 
 from forensics.facts.rows.event_rows import Row, detail, is_missing, rows
 from forensics.facts.waits.counted_calls import numbered
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 
 _RECENT = 16  # numbers before the last one that calls are compared in
+_OF_LINES = (
+    "rank", "comm", "seq", "kind", "root", "input_sizes", "input_dtypes", "is_p2p", "state", "time_created_ns", "file", "line",
+)  # fmt: skip
 Position = dict[str, Any]
 
 
-def called(
-    events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
-) -> Iterator[Position]:
+def called(events: pl.DataFrame, tables: Tables, expected: frozenset[int]) -> Iterator[Position]:
     """Rows of positions from lines of enqueued collectives."""
     if not tables["operations"].height:
         return
-    calls = tables["operations"].select(
-        "rank",
-        "comm",
-        "seq",
-        "kind",
-        "root",
-        "input_sizes",
-        "input_dtypes",
-        "is_p2p",
-        "state",
-        "time_created_ns",
-        "file",
-        "line",
-    )
-    stands = pl.col("line").is_not_null() & pl.col("rank").is_not_null() & pl.col("seq").is_not_null()
+    calls = tables["operations"].select(_OF_LINES).drop_nulls(["line", "rank", "seq"])
     # A record of what was done tells of no call that anybody stands in.
-    lines = spelled(calls.filter(stands & (pl.col("state") != "completed").fill_null(True)))
-    issued = lines.filter(pl.col("comm").is_not_null()).join(
-        _communicators(tables, len(expected)), left_on="comm", right_on="group", how="inner"
-    )
+    lines = spelled(calls.filter((pl.col("state") != "completed").fill_null(True)))
+    issued = lines.join(_communicators(tables, len(expected)), left_on="comm", right_on="group")
     if issued.is_empty():
         return
     lost = tables["unread"].filter(pl.col("reason").str.ends_with("were not kept"))["file"]
@@ -59,20 +44,16 @@ def called(
     yield from _broken_off(lines, last)
 
 
-def _communicators(tables: Mapping[TableName, pl.DataFrame], world: int) -> pl.DataFrame:
+def _communicators(tables: Tables, world: int) -> pl.DataFrame:
     """group (as a line prints it), name, size."""
-    known = tables["groups"].filter(
-        pl.col("comm").is_not_null() & pl.col("group").is_not_null() & (pl.col("comm") != pl.col("group"))
-        & pl.col("size").is_not_null()
-    )  # fmt: skip
-    stated = known.select("group", pl.col("comm").alias("name"), "size").unique()
+    known = tables["groups"].filter(pl.col("comm") != pl.col("group")).drop_nulls("size")
+    stated = known.select("group", "size", name="comm").unique()
     single = stated.filter(pl.len().over("group") == 1)  # a pointer that served twice tells nothing
     if single.height:
         return single
     # Where no id is printed: each process set up just one communicator of all ranks, so it is the same.
-    every = tables["groups"].filter(
-        (pl.col("comm") == pl.col("group")) & (pl.col("size") == world) & pl.col("rank").is_not_null()
-    ).select("group", "rank", "size").unique()  # fmt: skip
+    every = tables["groups"].filter((pl.col("comm") == pl.col("group")) & (pl.col("size") == world))
+    every = every.drop_nulls("rank").select("group", "rank", "size").unique()
     alone = world > 1 and every.height > 0 and every["rank"].is_unique().all()
     named = every.select("group", pl.lit("of all ranks").alias("name"), "size")
     return named if alone else named.clear()
@@ -80,11 +61,9 @@ def _communicators(tables: Mapping[TableName, pl.DataFrame], world: int) -> pl.D
 
 def _compared(issued: pl.DataFrame) -> pl.DataFrame:
     """The last numbers of each communicator with `call`, what all members must bring alike."""
-    batched = (
-        (pl.col("is_p2p").fill_null(False) | (pl.len().over("name", "rank", "seq", "file") > 1)).any().over("name")
-    )
+    is_batch = pl.col("is_p2p").fill_null(False) | (pl.len().over("name", "rank", "seq", "file") > 1)
     recent = issued.filter(pl.col("seq") + _RECENT > pl.col("seq").max().over("name"))
-    recent = recent.with_columns((~batched).alias("_single"))
+    recent = recent.with_columns((~is_batch.any().over("name")).alias("_single"))
     sizes = pl.when(pl.col("kind") != "all_to_all").then(pl.col("input_sizes").str.strip_chars("[]"))
     call = pl.concat_str(
         "kind",
@@ -128,24 +107,16 @@ def _without_calls(events: pl.DataFrame, issued: pl.DataFrame, expected: frozens
 def _broken_off(lines: pl.DataFrame, last: pl.DataFrame) -> Iterator[Position]:
     """A log may go on with a line of a collective that breaks off: then it was issued, of whatever communicator."""
     broken = lines.filter(pl.col("comm").is_null()).select("rank", "file", pl.col("line").alias("_at"))
-    behind = last.join(broken, on=["rank", "file"], how="inner").filter(pl.col("_at") > pl.col("line"))
+    behind = last.join(broken, on=["rank", "file"]).filter(pl.col("_at") > pl.col("line"))
     for row in behind.unique(["name", "rank"], maintain_order=True).iter_rows(named=True):
         yield _of_line(row | {"call": None}) | {"number": None, "state": "unknown", "line": row["_at"]}
 
 
-def launched(
-    events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
-) -> Iterator[Position]:
+def launched(events: pl.DataFrame, tables: Tables, expected: frozenset[int]) -> Iterator[Position]:
     """Rows of positions from reports of RAS."""
-    sizes = dict(
-        tables["groups"]
-        .filter((pl.col("how") == "ras") & pl.col("group").is_not_null())
-        .select("group", "size")
-        .iter_rows()
-    )
-    counted = tables["progress"].filter(
-        (pl.col("how") == "ras") & pl.col("rank").is_not_null() & pl.col("record").is_not_null()
-    )
+    told = tables["groups"].filter(pl.col("how") == "ras").drop_nulls("group")
+    sizes = dict(told.select("group", "size").iter_rows())
+    counted = tables["progress"].filter(pl.col("how") == "ras").drop_nulls(["rank", "record"])
     for row in counted.iter_rows(named=True):
         text = f"rank {row['rank']}: launched {row['last_enqueued']} {row['desc']} of communicator {row['group']}"
         yield _of_report(row, row["group"], sizes.get(row["group"]), row["desc"]) | {

@@ -123,9 +123,8 @@ def _end(course: _Course) -> tuple[tuple[int, ...], bool] | None:
     otherwise, or too seldom."""
     units: dict[int, tuple[int, ...]] = {}
     for own in course.values():
-        changing = [
-            at for at, column in enumerate(zip(*(numbers for numbers, _ in own), strict=True)) if len({*column}) > 1
-        ]
+        columns = enumerate(zip(*(numbers for numbers, _ in own), strict=True))
+        changing = [at for at, column in columns if len({*column}) > 1]
         units |= {place: tuple(numbers[at] for at in changing) for numbers, place in own}
     last = max(units)
     before = next(own for own in course.values() if own[-1][1] == last)[:-1]

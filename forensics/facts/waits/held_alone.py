@@ -18,7 +18,7 @@ from forensics.facts.waits.held_processes import Held, held_in_looks
 from forensics.facts.waits.stacks import SAMPLERS, classify, to_frames
 from forensics.model.names import Site
 from forensics.model.ref import Ref
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _FEWEST = 3  # of a kind, one of which sleeps in the kernel
@@ -43,7 +43,7 @@ class HeldAlone(msgspec.Struct, frozen=True):
     is_idle: bool = False  # it has used no CPU between two looks, while its like used much
 
 
-def held_alone(tables: Mapping[TableName, pl.DataFrame]) -> tuple[HeldAlone, ...]:
+def held_alone(tables: Tables) -> tuple[HeldAlone, ...]:
     """Tables of one attempt → the processes of the job that are held while others of its kind are not; else who alone is gone from its host."""
     stacks = tables["stacks"]
     told = stacks.filter(pl.col("source").is_in([*SAMPLERS, "kernel"]) & pl.col("is_main").fill_null(False))
@@ -66,7 +66,7 @@ def held_alone(tables: Mapping[TableName, pl.DataFrame]) -> tuple[HeldAlone, ...
     return (_alone(sized[0][1], looks) if is_own else ()) or _gone(tables, told)
 
 
-def _gone(tables: Mapping[TableName, pl.DataFrame], told: pl.DataFrame) -> tuple[HeldAlone, ...]:
+def _gone(tables: Tables, told: pl.DataFrame) -> tuple[HeldAlone, ...]:
     """The only process of the job that a later look at its host does not show any more, while it shows the others whose numbers were told."""
     ended = {*tables["events"].filter(pl.col("kind") == "exit")["pid"].drop_nulls().to_list()}
     known: dict[tuple[str, int], dict[str, Any]] = {}
@@ -113,7 +113,7 @@ def _joined(looks: dict[Key, list[dict[str, Any]]]) -> dict[Key, list[dict[str, 
     return looks
 
 
-def _known(tables: Mapping[TableName, pl.DataFrame]) -> set[int | None]:
+def _known(tables: Tables) -> set[int | None]:
     """Numbers of processes that anybody but tables of processes tells of the job."""
     stacks = tables["stacks"].filter(~pl.col("source").is_in([*SAMPLERS, "kernel"]))
     return {*tables["ranks"]["pid"].drop_nulls().to_list(), *stacks["pid"].drop_nulls().to_list()}

@@ -18,18 +18,18 @@ from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.facts.hosts.anomaly_window import AnomalyWindow
 from forensics.facts.hosts.hardware import Record
 from forensics.facts.rows.event_rows import Row, detail, of_kinds
+from forensics.facts.rows.line_templates import DAY_S, second_of_day
 from forensics.model.ref import Ref
 from parsers.catalogues import described
 from parsers.schema.event_kinds import ATTEMPTS, STILL
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 
 _NAME = regex(r"(?<![\w./-])[A-Za-z_/][\w./-]{2,120}[\w]")
 _DIGITS = regex(r"\d+")
 _MS_NS, _MOSTLY = 1e6, 0.5
-_CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
-_DAY_S, _WORDS = 24 * 3600, 500
+_WORDS = 500
 _LINES, _LONG_S = 3, 60  # that tell it, and seconds that the last of them tells
 _OFF, _OFF_S = 0.05, 2  # by which a number and the clock may part: of the time between two lines, and seconds
 
@@ -52,9 +52,7 @@ def device_errors(hardware: Iterable[Record], window: AnomalyWindow, rank: int) 
 def counted_wait(events: pl.DataFrame, files: pl.DataFrame, rank: int) -> tuple[Row, ...]:
     """The last line in which this rank counts its own wait; nothing where another rank counts one, or what it waits for may be anything."""
     of_file = dict(files.select("file", "rank").drop_nulls().iter_rows())
-    counts = of_kinds(events, "heartbeat_lost").filter(
-        pl.col("code").eq_missing(pl.lit(STILL)) & pl.col("value").is_not_null()
-    )
+    counts = of_kinds(events, "heartbeat_lost").filter(pl.col("code").eq_missing(pl.lit(STILL))).drop_nulls("value")
     told = [row for row in counts.sort("value").iter_rows(named=True) if row["file"] in of_file]
     if not told or {of_file[row["file"]] for row in told} != {rank}:
         return ()
@@ -86,7 +84,7 @@ def counted_attempts(events: pl.DataFrame, rank: int) -> tuple[Row, ...]:
     return (last,) if held > _MOSTLY * wait_ns else ()
 
 
-def clocked_wait(tables: Mapping[TableName, pl.DataFrame], rank: int) -> tuple[Ref, ...]:
+def clocked_wait(tables: Tables, rank: int) -> tuple[Ref, ...]:
     """The last and the first of the lines in which this rank alone tells a number of seconds that rises as its stamps do; of the most such lines."""
     logs = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
     told: defaultdict[str, list[tuple[Ref, int, tuple[int, ...]]]] = defaultdict(list)
@@ -96,10 +94,8 @@ def clocked_wait(tables: Mapping[TableName, pl.DataFrame], rank: int) -> tuple[R
             _, template, numbers = whole_numbers(text)
             if row["rank"] != rank:
                 others.add(template)
-            elif (clock := _CLOCK.search(text)) is not None and numbers:
-                hours, minutes, seconds = map(int, clock.groups())
-                ref = Ref(file=row["file"], line=number, text=text[:_WORDS])
-                told[template].append((ref, 3600 * hours + 60 * minutes + seconds, numbers))
+            elif (at := second_of_day(text)) is not None and numbers:
+                told[template].append((Ref(file=row["file"], line=number, text=text[:_WORDS]), at, numbers))
     found = [
         own for template, own in told.items() if template not in others and len(own) >= _LINES and _is_clocked(own)
     ]
@@ -112,7 +108,7 @@ def _is_clocked(told: Sequence[tuple[Ref, int, tuple[int, ...]]]) -> bool:
     for scale in (1, 1000):
         for column in zip(*(numbers for _, _, numbers in told), strict=True):
             pairs = pairwise(zip((at for _, at, _ in told), column, strict=True))
-            steps = [((after[0] - before[0]) % _DAY_S, (after[1] - before[1]) / scale) for before, after in pairs]
+            steps = [((after[0] - before[0]) % DAY_S, (after[1] - before[1]) / scale) for before, after in pairs]
             if column[-1] / scale >= _LONG_S and all(
                 by > 0 and abs(by - took) <= max(_OFF_S, _OFF * took) for took, by in steps
             ):

@@ -16,7 +16,7 @@ from forensics.facts.ends.process_ends import ProcessEnd
 from forensics.facts.rows.event_rows import Row, reference
 from forensics.facts.waits.courses import behind
 from forensics.model.ref import Ref
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 Held = Literal["stopped", "traced", "blocked", "dead"]
 _STATES: Mapping[str, Held] = {"stopped": "stopped", "tracing stop": "traced", "zombie": "dead", "dead": "dead"}
@@ -54,7 +54,7 @@ def held_in_looks(looks: list[dict[str, Any]]) -> HeldProcess | None:
     return None
 
 
-def with_dead(ends: Mapping[int, ProcessEnd], tables: Mapping[TableName, pl.DataFrame]) -> dict[int, ProcessEnd]:
+def with_dead(ends: Mapping[int, ProcessEnd], tables: Tables) -> dict[int, ProcessEnd]:
     """Ends, with those of ranks whose process is shown dead, of which nothing else tells an end, and whose log stops before those of others do: who
     gave up its wait, and left, went on as far as they."""
     held = held_processes(tables["stacks"], ())

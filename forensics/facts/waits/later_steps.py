@@ -4,20 +4,18 @@ Where somebody gave up a wait after that, the records are of another moment: the
 that wait. A later time-out outranks an earlier snapshot.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 from msgspec.structs import replace
 
 from forensics.facts.waits.states import States
 from forensics.model.taxonomy import RAN_OUT
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 ZONE_NS = 15 * 60 * 1_000_000_000  # the least distance of two time zones
 _GAVE_UP = (*RAN_OUT, "heartbeat_lost")
 
 
-def steps_after_records(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> pl.DataFrame:
+def steps_after_records(tables: Tables, opened: pl.DataFrame) -> pl.DataFrame:
     """Rows of `steps` of one printer, several, that are later than the newest entry of every flight record by more than a
     step takes. `opened`: what the records show as open.
 
@@ -48,7 +46,7 @@ def steps_after_records(tables: Mapping[TableName, pl.DataFrame], opened: pl.Dat
     return later.filter(pl.col("step").n_unique().over(own) > 1).sort("file", "line")
 
 
-def without_outdated(states: States, tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) -> States:
+def without_outdated(states: States, tables: Tables, events: pl.DataFrame) -> States:
     """What flight records show, without what they show as open, if steps were completed after they were taken and somebody
     gave up a wait then. `events`: without recovered errors."""
     if (end := states.open["time_created_ns"].max()) is None:

@@ -4,7 +4,6 @@ Reports in JSON are told apart by their own time, those in text by the order in 
 members differ: the same complaint twice shows a job that stood, for a running one never repeats a number.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -14,16 +13,14 @@ from forensics.facts.rows.series import in_order, series
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import facts as words
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _APART_NS = 10_000_000_000  # a step may take that long without a call
 Witness = tuple[Said, tuple[Ref, ...]]  # what is said, and where it is seen
 Counts = dict[tuple[Any, ...], int]
 
 
-def launched_since(
-    tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame
-) -> tuple[list[Witness], list[Witness]]:
+def launched_since(tables: Tables, events: pl.DataFrame) -> tuple[list[Witness], list[Witness]]:
     """(for, against) a job that stood still, from the last two reports of a kind."""
     found = [pair for pair in (_json(tables["progress"]), _text(events)) if pair is not None]
     stood: list[Witness] = []
@@ -40,12 +37,7 @@ def launched_since(
 
 def _json(progress: pl.DataFrame) -> tuple[tuple[Counts, Ref], tuple[Counts, Ref]] | None:
     """(communicator, kind, rank) → launched, of the last two times."""
-    told = progress.filter(
-        (pl.col("how") == "ras")
-        & pl.col("record").is_not_null()
-        & pl.col("time_ns").is_not_null()
-        & pl.col("rank").is_not_null()
-    )
+    told = progress.filter(pl.col("how") == "ras").drop_nulls(["record", "time_ns", "rank"])
     times = told["time_ns"].unique().sort().to_list()
     if len(times) < 2 or times[-1] - times[-2] < _APART_NS:
         return None

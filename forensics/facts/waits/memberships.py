@@ -1,15 +1,16 @@
 """Whose numbers a line prints: groups by name or description, their members, and ranks within them made global."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from forensics.facts.rows.event_rows import Row, detail, own_rank
 from forensics.model.texts import UNNAMED_GROUP
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _OWN = regex(r"\[Rank (\d{1,7})\]")  # a member of a group, by its number there
@@ -42,10 +43,19 @@ def label(group: tuple[str | None, str | None]) -> str:
     return group[1] or (f"group {group[0]}" if group[0] else UNNAMED_GROUP)
 
 
+def _agreed(groups: pl.DataFrame, what: str) -> dict[tuple[str, str], Any]:
+    """(column, name or description of a group) → what is said of it, where all who say it agree."""
+    found: dict[tuple[str, str], Any] = {}
+    for column in ("group", "desc") if groups.height else ():
+        said = groups.select(column, what).drop_nulls().unique()
+        found |= {(column, name): one for name, one in said.filter(pl.len().over(column) == 1).iter_rows()}
+    return found
+
+
 class Memberships(msgspec.Struct, frozen=True, dict=True):
     """What the tables of one attempt say of groups. `expected`, `seen`: ranks of the job, ranks with a record."""
 
-    tables: Mapping[TableName, pl.DataFrame]
+    tables: Tables
     expected: frozenset[int]
     seen: frozenset[int]
 
@@ -137,15 +147,8 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _stated(self) -> dict[tuple[str, str], tuple[int, ...]]:
         """(column, name or description) → members, where all who state them agree."""
-        if not self.tables["groups"].height:
-            return {}
         known = self.tables["groups"].filter(pl.col("members_space") == "global")
-        stated: dict[tuple[str, str], tuple[int, ...]] = {}
-        for column in ("group", "desc"):
-            lists = known.select(column, "members").drop_nulls().unique()
-            for value, members in lists.filter(pl.len().over(column) == 1).iter_rows():
-                stated[column, value] = tuple(members)
-        return stated
+        return {name: tuple(members) for name, members in _agreed(known, "members").items()}
 
     @cached_property
     def _joined(self) -> dict[str, tuple[int, ...]]:
@@ -158,12 +161,7 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _sizes(self) -> dict[tuple[str, str], int]:
         """(column, name or description) → how many members, where all who say it agree."""
-        agreed: dict[tuple[str, str], int] = {}
-        for column in ("group", "desc") if self._of_jobs.height else ():
-            said = self._of_jobs.select(column, "size").drop_nulls().unique()
-            for value, size in said.filter(pl.len().over(column) == 1).iter_rows():
-                agreed[column, value] = size
-        return agreed
+        return _agreed(self._of_jobs, "size")
 
     @cached_property
     def _of_jobs(self) -> pl.DataFrame:
@@ -177,11 +175,9 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
 
     def _only_default(self) -> bool:
         """No record in the bundle knows a group besides the default one."""
-        for frame in (self.tables["progress"], self._of_jobs):
-            for group, desc in frame.select("group", "desc").unique().iter_rows():
-                if (group or desc) and not is_default(group, desc):
-                    return False
-        return True
+        frames = (self.tables["progress"], self._of_jobs)
+        named = (one for frame in frames for one in frame.select("group", "desc").unique().iter_rows())
+        return all(is_default(group, desc) for group, desc in named if group or desc)
 
     def to_global(self, row: Row, numbers: Sequence[int], *, assume: bool = False) -> dict[int, int] | None:
         """Numbers printed for ranks → global ranks; None where membership is unknown.

@@ -7,6 +7,7 @@ and from stacks inside a call.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -18,7 +19,7 @@ from forensics.facts.waits.told_positions import beside_timeouts, timed_out, tol
 from forensics.model.names import POSITION_SOURCES, POSITION_STATES
 from forensics.model.said import Said
 from forensics.words import facts as words
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 SCHEMA: Mapping[str, pl.DataType] = {
     "rank": pl.Int32(),  # global; null: not told which, `count` members of the group
@@ -44,7 +45,7 @@ _RECORDED = {"in": "entered", "enqueued": "enqueued", "done": "completed", "abse
 
 
 def positions(
-    tables: Mapping[TableName, pl.DataFrame],
+    tables: Tables,
     events: pl.DataFrame,
     expected: frozenset[int],
     states: States,
@@ -53,19 +54,13 @@ def positions(
 ) -> pl.DataFrame:
     """All statements of one attempt; `events`: without recovered errors, `stacks`: of the main threads."""
     waits = timed_out(events, memberships)
-    rows = [
-        *beside_timeouts(waits, tables, memberships, expected),
-        *told(events, memberships, expected, tables["steps"].height > 0),
-    ]
-    rows += launched(events, tables, expected)
-    parts = [
-        _recorded(states),
-        _in_stacks(stacks),
-        _whole(waits.rows),
-        _frame(rows),
-        _frame(called(events, tables, expected)),
-    ]
-    return pl.concat(parts)
+    rows = chain(
+        beside_timeouts(waits, tables, memberships, expected),
+        told(events, memberships, expected, tables["steps"].height > 0),
+        launched(events, tables, expected),
+        called(events, tables, expected),
+    )
+    return pl.concat([_recorded(states), _in_stacks(stacks), _whole(waits.rows), _frame(rows)])
 
 
 def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
@@ -91,33 +86,23 @@ def _recorded(states: States) -> pl.DataFrame:
     opened = states.open.filter(~pl.col("is_p2p"))
     root = pl.when(pl.col("kind").is_in(["broadcast", "reduce"])).then("root")
     call = pl.concat_str(
-        [
-            pl.col("kind").fill_null("operation"),
-            pl.format(" of {} elements", "numel").fill_null(""),
-            pl.format(" {}", "dtype").fill_null(""),
-            pl.format(" root {}", root).fill_null(""),
-        ]
-    )
+        pl.col("kind").fill_null("operation"), pl.format(" of {} elements", "numel").fill_null(""),
+        pl.format(" {}", "dtype").fill_null(""), pl.format(" root {}", root).fill_null(""),
+    )  # fmt: skip
     said = opened.select(
         "op", "rank", "kind", "file", call.alias("call"), "code", pl.col("time_created_ns").alias("since_ns"),
         pl.col("record").alias("line"), pl.col("state").alias("how"),
     )  # fmt: skip
     names = [group_name(group, desc) for group, desc in states.groups.select("group", "desc").iter_rows()]
     groups = states.groups.select("gid").with_columns(pl.Series("label", names, dtype=pl.String))
-    ops = (
-        opened.select("op", "gid", "seq")
-        .unique("op", keep="first", maintain_order=True)
-        .join(groups, on="gid", how="left")
-    )
+    ops = opened.select("op", "gid", "seq").unique("op", keep="first", maintain_order=True)
+    ops = ops.join(groups, on="gid", how="left")
     members = states.members.with_columns(pl.len().over("op").alias("size"))
-    rows = members.join(ops, on="op", maintain_order="left").join(
-        said, on=["op", "rank"], how="left", maintain_order="left"
-    )
-    state = (
-        pl.when((pl.col("state") == "in") & (pl.col("how") == "started"))
-        .then(pl.lit("started"))
-        .otherwise(pl.col("state").replace_strict(_RECORDED, default="unknown", return_dtype=pl.String))
-    )
+    rows = members.join(ops, on="op", maintain_order="left")
+    rows = rows.join(said, on=["op", "rank"], how="left", maintain_order="left")
+    has_started = (pl.col("state") == "in") & (pl.col("how") == "started")
+    told_as = pl.col("state").replace_strict(_RECORDED, default="unknown", return_dtype=pl.String)
+    state = pl.when(has_started).then(pl.lit("started")).otherwise(told_as)
     return rows.select(
         pl.col("rank").cast(pl.Int32), pl.lit(None, pl.Int32).alias("count"), pl.lit(True).alias("certain"),
         pl.col("gid").cast(pl.String).alias("group"), "label", pl.col("size").cast(pl.Int32), "kind", pl.col("seq").alias("number"),
@@ -131,9 +116,7 @@ def _in_stacks(stacks: pl.DataFrame) -> pl.DataFrame:
     """Ranks whose main thread stands in a call; which group it is of, a stack does not tell."""
     if not stacks.height:
         return _frame(())
-    rows = stacks.filter(
-        pl.col("rank").is_not_null() & pl.col("op").is_not_null() & (pl.col("site") == "communication")
-    )
+    rows = stacks.filter(pl.col("site") == "communication").drop_nulls(["rank", "op"])
     return _frame(
         {"rank": rank, "certain": True, "kind": op, "state": "entered", "source": "stack", "file": file,
          "line": record if line is None else line}

@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from forensics.facts.waits.stacks import classify, to_frames
+from forensics.facts.rows.event_rows import line_of
+from forensics.facts.waits.stacks import Frame, classify, to_frames
 from forensics.model.finding import Claim
 from forensics.model.incident import Code
 from forensics.model.names import Site
@@ -40,10 +41,13 @@ def codes(stacks: pl.DataFrame, ranks: Iterable[int]) -> dict[int, Code]:
         if row["site"] == "unresponsive":
             continue  # a state, no code
         site = classify(to_frames(row["frames"]))
-        frame = site.user or site.frame
-        if frame is not None:
-            result[row["rank"]] = Code(file=frame.file or None, line=frame.line, function=frame.function)
+        if (frame := site.user or site.frame) is not None:
+            result[row["rank"]] = _code(frame)
     return result
+
+
+def _code(frame: Frame) -> Code:
+    return Code(file=frame.file or None, line=frame.line, function=frame.function)
 
 
 def gave_up_elsewhere(
@@ -54,11 +58,10 @@ def gave_up_elsewhere(
     if not stacks.height:
         return {}
     at: dict[int, Code] = {}
-    for row in stacks.filter(pl.col("rank").is_in(sorted(ranks)) & pl.col("source").is_in(sources)).iter_rows(
-        named=True
-    ):
+    shown = stacks.filter(pl.col("rank").is_in(sorted(ranks)) & pl.col("source").is_in(sources))
+    for row in shown.iter_rows(named=True):
         if (frame := classify(to_frames(row["frames"])).user) is not None:
-            at[row["rank"]] = Code(file=frame.file or None, line=frame.line, function=frame.function)
+            at[row["rank"]] = _code(frame)
     lines = Counter((code.file, code.line) for code in at.values())
     most = next((place for place, count in lines.items() if 2 * count > len(at)), None)
     return {rank: code for rank, code in at.items() if most is not None and (code.file, code.line) != most}
@@ -76,7 +79,7 @@ def stack_ref(row: dict[str, Any]) -> Ref:
     site = classify(frames)
     shown = [frame for frame in (frames[0], site.frame, site.user) if frame is not None]
     text = " ← ".join(dict.fromkeys(frame.text() for frame in shown))
-    return Ref(file=str(row["file"]), line=row["line"] if row["line"] is not None else row["record"], text=text)
+    return Ref(file=str(row["file"]), line=line_of(row), text=text)
 
 
 def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
@@ -85,10 +88,8 @@ def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
     by_site: dict[str, list[dict[str, Any]]] = {}
     for row in _rows(stacks, ranks):
         by_site.setdefault(str(row["site"]), []).append(row)
-    others = (
-        stacks.filter(~pl.col("rank").is_in(ranks) & (pl.col("site") == "communication")) if stacks.height else None
-    )
-    peers = others.height if others is not None else 0
+    others = ~pl.col("rank").is_in(ranks) & (pl.col("site") == "communication")
+    peers = stacks.filter(others).height if stacks.height else 0
 
     def beside(text: Said) -> Said:
         return joined((text, words.OTHERS_COMMUNICATE(peers) if peers else ""), "; ")

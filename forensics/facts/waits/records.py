@@ -6,20 +6,20 @@ retires the entry, also when it ended by an error. A retired NCCL entry that nev
 Sources: torch/csrc/distributed/c10d/FlightRecorder.hpp (schema 2.1 … 2.10); ProcessGroupGloo.cpp.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import polars as pl
 
 from forensics.facts.ends.recovered_errors import unrecovered
 from forensics.model.frames import LIBRARY
 from parsers.schema.literals import slim
-from parsers.schema.tables import TableName, spelled, stack_frames
+from parsers.schema.tables import Tables, spelled, stack_frames
 
 # gloo records no send and recv: a gloo rank with nothing open may still wait in one.
 UNRECORDED_P2P = ("gloo",)
 
 
-def one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.DataFrame, frozenset[int]]:
+def one_dump_per_rank(tables: Tables) -> tuple[pl.DataFrame, frozenset[int]]:
     """(rank, file) of the dump to believe: whole before cut, then the latest, the longest, with frames, by name."""
     cut = tables["unread"].filter(pl.col("reason").str.starts_with("cut:")).select("file").unique()
     operations = spelled(
@@ -38,16 +38,13 @@ def one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.Data
     others = pl.concat(
         [
             tables[name]
-            .filter(
-                pl.col("rank").is_not_null() & pl.col("record").is_not_null() & ~pl.col("how").eq_missing(pl.lit("ras"))
-            )
+            .filter(~pl.col("how").eq_missing(pl.lit("ras")))
+            .drop_nulls(["rank", "record"])
             .select("rank", "file")  # what RAS says of a rank is no record of its own
             for name in ("progress", "groups")
         ]
     ).unique()
-    files = others.join(operations.select("rank", "file"), on=["rank", "file"], how="full", coalesce=True).join(
-        operations, on=["rank", "file"], how="left"
-    )
+    files = others.join(operations, on=["rank", "file"], how="full", coalesce=True)
     files = files.join(cut.with_columns(pl.lit(True).alias("cut")), on="file", how="left").with_columns(
         pl.col("cut").fill_null(False), pl.col("framed").fill_null(False), pl.col("length").fill_null(0)
     )
@@ -60,14 +57,12 @@ def one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.Data
     return chosen.select("rank", "file"), partial
 
 
-def groups_of(
-    tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, expected: frozenset[int]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def groups_of(tables: Tables, dumps: pl.DataFrame, expected: frozenset[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """(groups, of) with `of`: rank, group, desc, gid. Groups are told apart by members first, then by name."""
     stated = (
         tables["groups"]
-        .filter((pl.col("members_space") == "global") & pl.col("group").is_not_null() & pl.col("rank").is_not_null())
-        .filter(pl.col("members").is_not_null())
+        .filter(pl.col("members_space") == "global")
+        .drop_nulls(["group", "rank", "members"])
         .select("rank", "group", "desc", "members", "backend")
         .unique(["rank", "group", "desc"], keep="first", maintain_order=True)
     )
@@ -98,36 +93,26 @@ def groups_of(
         on=["group", "desc", "key"],
         how="left",
     )
-    world = sorted(expected)
-    is_world = (pl.col("desc") == "default_pg") if world else pl.lit(False)
-    named = named.with_columns(
-        pl.when(pl.col("members").is_null() & is_world)
-        .then(pl.lit(world, dtype=pl.List(pl.Int64)))
-        .otherwise("members")
-        .alias("members")
-    )
+    if expected:
+        world = pl.when(pl.col("desc") == "default_pg").then(pl.lit(sorted(expected), dtype=pl.List(pl.Int64)))
+        named = named.with_columns(pl.coalesce("members", world).alias("members"))
     groups = (
-        named.with_columns(
-            pl.col("members").is_not_null().alias("whole"), pl.coalesce("members", "users").alias("members")
-        )
+        named.with_columns(whole=pl.col("members").is_not_null(), members=pl.coalesce("members", "users"))
         .join(backends, on=["group", "desc"], how="left")
         .sort("group", "desc", "key", nulls_last=True)
         .with_row_index("gid")
         .with_columns(pl.col("gid").cast(pl.Int64))
     )
     of = of.join(groups.select("group", "desc", "key", "gid"), on=["group", "desc", "key"], nulls_equal=True)
-    return groups.select("gid", "group", "desc", "members", "whole", "backend"), of.select(
-        "rank", "group", "desc", "gid"
-    )
+    groups = groups.select("gid", "group", "desc", "members", "whole", "backend")
+    return groups, of.select("rank", "group", "desc", "gid")
 
 
 _AT_ONCE = 64_000  # rows
 _NARROW = ("rank", "group", "desc", "pg_id", "backend", "seq", "is_p2p", "kind", "peer", "state", "retired", "record")
 
 
-def entries(
-    tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, groups: pl.DataFrame, of: pl.DataFrame
-) -> pl.DataFrame:
+def entries(tables: Tables, dumps: pl.DataFrame, groups: pl.DataFrame, of: pl.DataFrame) -> pl.DataFrame:
     """The recorded operations of the chosen dumps, narrow, sorted by rank and record: rank, gid, backend, seq, is_p2p,
     kind, peer, record, timed (the rank's record holds start times), row (in `operations`), and
 
@@ -145,7 +130,7 @@ def _some_ranks(operations: pl.DataFrame, dumps: pl.DataFrame) -> Iterator[pl.Da
     narrow = operations.select(*_NARROW, "file", timed=pl.col("time_started_ns").is_not_null())
     runs = operations.select(pl.col("file").rle().struct.unnest()).rename({"value": "file"})
     runs = runs.with_columns((pl.col("len").cum_sum() - pl.col("len")).cast(pl.Int64).alias("first"))
-    places = dumps.join(runs, on="file", how="inner").sort("rank", "first")
+    places = dumps.join(runs, on="file").sort("rank", "first")
     apart = places["rank"].is_unique().all()  # each file in one piece
     at_once = max(1, _AT_ONCE * places.height // max(1, operations.height))
     for some in places.iter_slices(at_once) if apart and places.height else [places]:
@@ -183,26 +168,17 @@ def _judged(operations: pl.DataFrame, of: pl.DataFrame, counts: pl.DataFrame) ->
     )  # fmt: skip
 
 
-def _counts(tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame) -> pl.DataFrame:
+def _counts(tables: Tables, dumps: pl.DataFrame) -> pl.DataFrame:
     """rank, pg_id, scope, _enqueued, _completed."""
     counted = tables["progress"].join(dumps, on=["rank", "file"], how="semi").filter(pl.col("pg_id").is_not_null())
-    return counted.select(
-        "rank",
-        "pg_id",
-        "scope",
-        pl.col("last_enqueued").fill_null(-1).alias("_enqueued"),
-        pl.col("last_completed").fill_null(-1).alias("_completed"),
-    ).unique(["rank", "pg_id"], keep="first")
+    called, done = (pl.col(f"last{name}").fill_null(-1).alias(name) for name in ("_enqueued", "_completed"))
+    return counted.select("rank", "pg_id", "scope", called, done).unique(["rank", "pg_id"], keep="first")
 
 
 def _is_done() -> pl.Expr:
     """Done by the record's own state, or by the counters of its communicator."""
     retires = pl.col("backend").is_in(UNRECORDED_P2P)
-    stated = (
-        pl.when(retires)
-        .then(pl.col("retired").fill_null(False))
-        .otherwise((pl.col("state") == "completed").fill_null(False))
-    )
+    stated = pl.when(retires).then("retired").otherwise(pl.col("state") == "completed").fill_null(False)
     # Nothing outstanding on the communicator: entries of batched calls stay "scheduled", yet they are done. An entry is
     # written before the library call and the counter after it, so the newest entry is not covered.
     newest = pl.col("record") == pl.col("record").max().over("rank", "pg_id")
@@ -222,9 +198,7 @@ def _without_errors(operations: pl.DataFrame, groups: pl.DataFrame, events: pl.D
     Gloo retires an entry when it ends, well or not. It was not well where it is the newest of its rank and group, one such
     rank then lost a connection or gave up, and some member is not shown to have called it."""
     broken = unrecovered(events).filter(pl.col("kind").is_in(_BROKEN) & (pl.col("rank_space") == "global"))
-    called = operations.filter(
-        ~pl.col("is_p2p") & pl.col("gid").is_not_null() & pl.col("backend").is_in(UNRECORDED_P2P)
-    )
+    called = operations.filter(~pl.col("is_p2p") & pl.col("backend").is_in(UNRECORDED_P2P)).drop_nulls("gid")
     if not broken.height or not called.height:
         return operations
     through = called.group_by("rank", "gid").agg(pl.max_horizontal("seq", "_counted").max().alias("through"))
@@ -245,14 +219,11 @@ _EQUAL_SIZES = ("all_reduce", "broadcast", "reduce")
 _EQUAL_IF_FLAT = ("all_gather", "reduce_scatter")
 
 
-def _numel(column: str) -> pl.Expr:
-    """Number of elements of the first tensor in a JSON list of sizes ("[[2, 3], [4]]" → 6); null where not so."""
-    first = pl.col(column).str.extract(r"^\[\[([0-9, ]*)\]", 1)
-    return (
-        pl.when(first.is_null())
-        .then(None)
-        .otherwise(first.str.extract_all(r"[0-9]+").list.eval(pl.element().cast(pl.Int64).product()).list.first())
-    )
+def _numel() -> pl.Expr:
+    """Number of elements of the first input, of a JSON list of sizes ("[[2, 3], [4]]" → 6); null where not so."""
+    first = pl.col("input_sizes").str.extract(r"^\[\[([0-9, ]*)\]", 1)
+    product = first.str.extract_all(r"[0-9]+").list.eval(pl.element().cast(pl.Int64).product()).list.first()
+    return pl.when(first.is_not_null()).then(product)
 
 
 def _user_code(stack: str) -> str | None:
@@ -267,23 +238,15 @@ _DETAILS = (
 )  # fmt: skip
 
 
-def details(tables: Mapping[TableName, pl.DataFrame], rows: pl.DataFrame) -> pl.DataFrame:
+def details(tables: Tables, rows: pl.DataFrame) -> pl.DataFrame:
     """A few rows of `entries` → with numel, dtype, root, code, state, timeout_ms, time_created_ns, file of the table."""
-    flat = (pl.col("input_sizes").str.count_matches(r"\[") == 2) & (
-        pl.col("output_sizes").str.count_matches(r"\[") == 2
-    )
+    flat = pl.all_horizontal(pl.col(f"{end}_sizes").str.count_matches(r"\[") == 2 for end in ("input", "output"))
     sized = pl.col("kind").is_in(_EQUAL_SIZES) | (pl.col("kind").is_in(_EQUAL_IF_FLAT) & flat)
     whole = tables["operations"].select(_DETAILS)[rows["row"].to_list()]
     codes = {stack: _user_code(stack) for stack in whole["stack"].unique().drop_nulls().to_list()}
-    return spelled(rows).hstack(
-        spelled(whole).select(
-            pl.when(sized).then(_numel("input_sizes")).alias("numel"),
-            pl.col("input_dtypes").str.extract(r'"?([A-Za-z0-9_]+)"?', 1).alias("dtype"),
-            "root",
-            pl.col("stack").replace_strict(codes, default=None, return_dtype=pl.String).alias("code"),
-            "state",
-            "timeout_ms",
-            "time_created_ns",
-            "file",
-        )
-    )
+    told = spelled(whole).select(
+        "root", "state", "timeout_ms", "time_created_ns", "file", numel=pl.when(sized).then(_numel()),
+        dtype=pl.col("input_dtypes").str.extract(r'"?([A-Za-z0-9_]+)"?', 1),
+        code=pl.col("stack").replace_strict(codes, default=None, return_dtype=pl.String),
+    )  # fmt: skip
+    return spelled(rows).hstack(told)

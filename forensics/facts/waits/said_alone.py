@@ -14,7 +14,7 @@ import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.model.ref import Ref
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.who.lines.prefixes import strip
 
@@ -30,7 +30,7 @@ class SaidAlone(msgspec.Struct, frozen=True):
     last: Ref
 
 
-def said_alone(tables: Mapping[TableName, pl.DataFrame], ranks: Collection[int]) -> list[SaidAlone]:
+def said_alone(tables: Tables, ranks: Collection[int]) -> list[SaidAlone]:
     """Tables of one attempt, ranks → what each of them printed alone, by rank: the most frequent template of each log."""
     logs = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
     others = logs.filter(~pl.col("rank").is_in(list(ranks)))

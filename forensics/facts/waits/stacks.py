@@ -21,7 +21,7 @@ from forensics.facts.waits.fed_threads import with_fed
 from forensics.model.frames import LIBRARY, is_own_file
 from forensics.model.told import told_by
 from parsers.knowledge import waits
-from parsers.schema.tables import FRAME, TableName
+from parsers.schema.tables import FRAME, Tables
 from parsers.text.patterns import regex
 
 
@@ -115,7 +115,7 @@ _MAIN = {
 
 
 @told_by("stacks", nothing=partial(pl.DataFrame, schema=_MAIN))
-def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def main_stacks(tables: Tables) -> pl.DataFrame:
     """The last main-thread stack of each training process: columns of _MAIN.
 
     Child processes (parent_pid set) are left out. A dump of a live process outranks a traceback, which only shows where
@@ -138,8 +138,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     )
     nobodys = frame.filter(pl.col("rank").is_null())
     works = [not waits_for_work(to_frames(frames)) for frames in nobodys["frames"].to_list()]
-    whole = pl.concat([ranked, nobodys.filter(pl.Series(works, dtype=pl.Boolean))])
-    whole = _once(whole)
+    whole = _once(pl.concat([ranked, nobodys.filter(pl.Series(works, dtype=pl.Boolean))]))
     paths = whole["file"].unique().to_list()
     whole = whole.with_columns(
         pl.col("file").replace_strict(paths, [series(path) for path in paths], return_dtype=pl.String).alias("_series"),
@@ -147,9 +146,8 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     )
     live = whole.filter(pl.col("_trust") < 9)
     moving = _moving(live, key, pl.col("frames"))
-    if moving[
-        "moving"
-    ].any():  # who polls stands at the same call all the same: where that holds of all that are seen twice, none moved
+    # Who polls stands at the same call all the same: where that holds of all that are seen twice, none moved.
+    if moving["moving"].any():
         outer = _moving(live.with_columns(_from_call(live).alias("_call")), key, pl.col("_call"))
         moving = moving if outer["moving"].any() else outer
     last = whole.sort(
@@ -158,11 +156,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         nulls_last=True,
     ).unique(key, keep="first", maintain_order=True)
     last = last.join(moving, on=key, how="left", nulls_equal=True, maintain_order="left")
-    sites = (
-        [classify(to_frames(frames)) for frames in last["frames"].to_list()]
-        if last.height < 256
-        else _classify_distinct(last)
-    )
+    sites = _classify_distinct(last)
     told = last.with_columns(
         pl.Series("site", [site.site for site in sites], dtype=pl.String),
         pl.Series("op", [site.op for site in sites], dtype=pl.String),
@@ -188,13 +182,8 @@ def _once(whole: pl.DataFrame) -> pl.DataFrame:
     key = ["file", "host", inner.field("function").alias("_inner")]
     nobodys = pl.col("rank").is_null() & pl.col("host").is_not_null()
     is_whole = nobodys & pl.col("pid").is_not_null() & inner.field("file").is_not_null()
-    is_bare = (
-        nobodys
-        & pl.col("pid").is_null()
-        & (pl.col("frames").list.len() == 1)
-        & inner.field("file").is_null()
-        & (pl.col("count").fill_null(1) == 1)
-    )
+    is_one = (pl.col("frames").list.len() == 1) & (pl.col("count").fill_null(1) == 1)
+    is_bare = nobodys & pl.col("pid").is_null() & inner.field("file").is_null() & is_one
     is_told = is_bare & (is_bare.cum_sum().over(key) <= is_whole.sum().over(key))
     return whole.filter(~is_told.fill_null(False))
 

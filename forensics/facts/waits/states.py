@@ -5,14 +5,12 @@ this rank is open), `done`, `absent` (this rank's record shows that it never cam
 a member completed what nobody completes without it), `unknown` (no record that tells). Unknown is never absent.
 """
 
-from collections.abc import Mapping
-
 import msgspec
 import polars as pl
 
 from forensics.facts.waits.records import UNRECORDED_P2P, details, entries, groups_of, one_dump_per_rank
 from forensics.model.told import told_by
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 SENDS = ("send", "isend")
 # No member completes one of these before every member has called it. A member of an all-to-all may bring nothing.
@@ -79,9 +77,7 @@ def _with_peers(rows: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     ).drop("members")
 
 
-def _first_open(
-    tables: Mapping[TableName, pl.DataFrame], operations: pl.DataFrame, groups: pl.DataFrame
-) -> tuple[pl.DataFrame, frozenset[int]]:
+def _first_open(tables: Tables, operations: pl.DataFrame, groups: pl.DataFrame) -> tuple[pl.DataFrame, frozenset[int]]:
     """(rows of each rank's first open launch, a coalesced batch shares its number and counts as one; ranks that are held
     by a launch whose peers the record does not tell)."""
     unfinished = operations.filter(~pl.col("done") & pl.col("gid").is_not_null())
@@ -106,43 +102,26 @@ def _first_open(
     return details(tables, told).select(_OPEN.keys()), blind
 
 
-def _counters(
-    tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of: pl.DataFrame, operations: pl.DataFrame
-) -> pl.DataFrame:
+def _counters(tables: Tables, dumps: pl.DataFrame, of: pl.DataFrame, operations: pl.DataFrame) -> pl.DataFrame:
     """rank, gid, enqueued, completed, oldest: of collectives, from the entries; where a ring holds none, from the counters."""
     collectives = operations.lazy().filter(~pl.col("is_p2p") & pl.col("gid").is_not_null())
-    recorded = (
-        collectives.group_by("rank", "gid")
-        .agg(
-            pl.col("seq").max().alias("enqueued"),
-            pl.when("done").then("seq").max().alias("completed"),
-            pl.col("seq").min().alias("oldest"),
-        )
-        .collect(engine="streaming")
-    )
+    seq = pl.col("seq")
+    counted = {"enqueued": seq.max(), "completed": pl.when("done").then(seq).max(), "oldest": seq.min()}
+    recorded = collectives.group_by("rank", "gid").agg(**counted).collect(engine="streaming")
     mixed = operations.filter("is_p2p").select("gid").unique()
     counts = (
         tables["progress"]
         .join(dumps, on=["rank", "file"], how="semi")
-        .join(of, on=["rank", "group", "desc"], how="inner", nulls_equal=True)
+        .join(of, on=["rank", "group", "desc"], nulls_equal=True)
         .join(mixed, on="gid", how="anti")  # there the counter may have counted point-to-point
-        .select(
-            "rank",
-            "gid",
-            pl.col("last_enqueued").fill_null(0).alias("c_enqueued"),
-            pl.col("last_completed").fill_null(0).alias("c_completed"),
-        )
+        .select("rank", "gid", c_enqueued=pl.col("last_enqueued").fill_null(0), c_completed=pl.col("last_completed").fill_null(0))
         .unique(["rank", "gid"], keep="first")
-    )
+    )  # fmt: skip
     joined = recorded.join(counts, on=["rank", "gid"], how="full", coalesce=True)
     return joined.select(
-        "rank",
-        "gid",
-        pl.max_horizontal("enqueued", "c_enqueued").alias("enqueued"),
-        pl.max_horizontal("completed", "c_completed").alias("completed"),
-        "oldest",
-        pl.col("c_enqueued").is_not_null().alias("counted"),
-    )
+        "rank", "gid", pl.max_horizontal("enqueued", "c_enqueued").alias("enqueued"),
+        pl.max_horizontal("completed", "c_completed").alias("completed"), "oldest", pl.col("c_enqueued").is_not_null().alias("counted"),
+    )  # fmt: skip
 
 
 def _stale(operations: pl.DataFrame, groups: pl.DataFrame, counters: pl.DataFrame) -> frozenset[int]:
@@ -187,9 +166,8 @@ def _collective_members(
     ops = held.filter(~pl.col("is_p2p")).select("op", "gid", "seq").unique()
     members = ops.join(groups.select("gid", "members", "whole"), on="gid")
     extra = pl.lit(sorted(lost), dtype=pl.List(pl.Int64))  # a group known only by its users may hold any lost rank
-    members = members.with_columns(
-        pl.when("whole").then("members").otherwise(pl.concat_list("members", extra)).alias("rank")
-    ).explode("rank")
+    ranks = pl.when("whole").then("members").otherwise(pl.concat_list("members", extra))
+    members = members.with_columns(ranks.alias("rank")).explode("rank")
     inside = held.select("op", "rank", pl.lit(True).alias("inside"))
     near = [pl.col(name).is_in(ops[name].unique().implode()) for name in ("gid", "seq")]
     there = operations.filter(~pl.col("is_p2p"), *near).join(ops, on=["gid", "seq"], how="semi", maintain_order="left")
@@ -204,27 +182,16 @@ def _collective_members(
     behind = pl.col("enqueued").is_not_null() & (pl.col("enqueued") < pl.col("seq"))
     never = pl.col("enqueued").is_null() & (pl.col("recorded") == "whole")
     state = (
-        pl.when("inside")
-        .then(pl.lit("in"))
-        .when(pl.col("done").fill_null(False))
-        .then(pl.lit("done"))
-        .when(pl.col("done").is_not_null())
-        .then(pl.lit("enqueued"))
-        .when(pl.col("completed") >= pl.col("seq"))
-        .then(pl.lit("done"))
-        .when(pl.col("recorded").is_null())
-        .then(pl.lit("unknown"))
-        .when(pl.col("recorded") == "cut")
-        .then(pl.lit("unknown"))
-        .when(behind | never)
-        .then(pl.lit("absent"))
-        .when(pl.col("enqueued") >= pl.col("seq"))
-        .then(pl.lit("enqueued"))
+        pl.when("inside").then(pl.lit("in"))
+        .when("done").then(pl.lit("done"))
+        .when(pl.col("done").is_not_null()).then(pl.lit("enqueued"))
+        .when(pl.col("completed") >= pl.col("seq")).then(pl.lit("done"))
+        .when(pl.col("recorded").is_null() | (pl.col("recorded") == "cut")).then(pl.lit("unknown"))
+        .when(behind | never).then(pl.lit("absent"))
+        .when(pl.col("enqueued") >= pl.col("seq")).then(pl.lit("enqueued"))
         .otherwise(pl.lit("unknown"))
-    )
-    kinds = held.group_by("op", maintain_order=True).agg(
-        pl.col("kind").n_unique().alias("kinds"), pl.col("kind").first()
-    )
+    )  # fmt: skip
+    kinds = held.group_by("op", maintain_order=True).agg(kinds=pl.col("kind").n_unique(), kind=pl.col("kind").first())
     told = members.select("op", "rank", state.alias("state")).join(kinds, on="op", how="left", maintain_order="left")
     proven = (pl.col("state") == "done").any().over("op") & pl.col("kind").is_in(NEED_ALL) & (pl.col("kinds") == 1)
     entered = pl.when((pl.col("state") == "unknown") & proven).then(pl.lit("entered")).otherwise("state")
@@ -258,45 +225,36 @@ def _p2p_members(
     )
     # In a group of two both ends count in step, so a completed mate with this number is this operation.
     state = (
-        pl.when(pl.col("recorded").is_null())
-        .then(pl.lit("unknown"))
-        .when(pl.col("pair") & (pl.col("done_seq") >= pl.col("seq")))
-        .then(pl.lit("done"))
-        .when(pl.col("pending").fill_null(False))
-        .then(pl.lit("enqueued"))
-        .when(pl.col("recorded") == "cut")
-        .then(pl.lit("unknown"))
+        pl.when(pl.col("recorded").is_null()).then(pl.lit("unknown"))
+        .when(pl.col("pair") & (pl.col("done_seq") >= pl.col("seq"))).then(pl.lit("done"))
+        .when("pending").then(pl.lit("enqueued"))
+        .when(pl.col("recorded") == "cut").then(pl.lit("unknown"))
         .otherwise(pl.lit("absent"))
-    )
+    )  # fmt: skip
     return pl.concat([own, other.select("op", "rank", state.alias("state"))])
 
 
 @told_by("operations", "progress", "groups", nothing=_no_record)
-def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]) -> States:
+def reconcile(tables: Tables, expected: frozenset[int]) -> States:
     """Flight-recorder tables of one attempt → States. Linear in entries plus members of open operations."""
     dumps, partial = one_dump_per_rank(tables)
+    ranks = frozenset(dumps["rank"].to_list())
     groups, of = groups_of(tables, dumps, expected)
     operations = entries(tables, dumps, groups, of)
     counters = _counters(tables, dumps, of, operations)
     stale = _stale(operations, groups, counters)
-    partial |= stale | _empty(operations, groups, counters, frozenset(dumps["rank"].to_list()))
+    partial |= stale | _empty(operations, groups, counters, ranks)
     if stale:
         operations = operations.filter(pl.col("done") | ~pl.col("rank").is_in(sorted(stale)))
     held, blind = _first_open(tables, operations, groups)
-    ranks = frozenset(dumps["rank"].to_list())
     collectives = operations.lazy().filter(~pl.col("is_p2p")).group_by("rank")
     holes = collectives.agg((pl.col("seq").min() > 1).alias("gone")).collect(engine="streaming")
     uncounted = counters.group_by("rank").agg(pl.col("counted").any())
     ring = holes.join(uncounted, on="rank", how="left").filter(pl.col("gone") & ~pl.col("counted").fill_null(False))
     wrapped = frozenset(ring["rank"].to_list())
     kinds = [("cut" if rank in partial else "ring" if rank in wrapped else "whole") for rank in sorted(ranks)]
-    recorded = pl.DataFrame(
-        {"rank": sorted(ranks), "recorded": kinds}, schema={"rank": pl.Int64, "recorded": pl.String}
-    )
-    members = pl.concat(
-        [
-            _collective_members(held, groups, operations, counters, recorded, expected - ranks),
-            _p2p_members(held, groups, operations, recorded),
-        ]
-    ).unique(["op", "rank"], keep="first", maintain_order=True)
+    recorded = pl.DataFrame({"rank": sorted(ranks), "recorded": kinds}, {"rank": pl.Int64, "recorded": pl.String})
+    collective = _collective_members(held, groups, operations, counters, recorded, expected - ranks)
+    members = pl.concat([collective, _p2p_members(held, groups, operations, recorded)])
+    members = members.unique(["op", "rank"], keep="first", maintain_order=True)
     return States(groups, held, members.sort("op", "rank"), ranks, partial, stale, counters, wrapped, blind, operations)

@@ -10,12 +10,12 @@ compared: ports, two names, two addresses.
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from ipaddress import ip_address
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from forensics.assemble.starts.odd_addresses import OTHERS, REACHED
-from forensics.facts.rows.event_rows import Row, detail, host_of, of_kinds, own_rank, refs
+from forensics.facts.rows.event_rows import Row, detail, host_of, own_rank, refs, rows
 from forensics.model.ref import Ref
 from parsers.text.patterns import regex
 
@@ -46,58 +46,41 @@ class OddClients(NamedTuple):
 
 def odd_clients(events: pl.DataFrame, identity: pl.DataFrame, files: pl.DataFrame) -> OddClients | None:
     """Events and `files` of one attempt → who alone did not reach the store; None where that is nobody, or where too few others did."""
-    failed = [row for row in of_kinds(events, "connect_failed").iter_rows(named=True) if row["code"] == "store"]
+    failed = [row for row in rows(events, "connect_failed") if row["code"] == "store"]
     if elsewhere := [row for row in failed if REACHED in detail(row)]:
         return _elsewhere(elsewhere, identity)
-    came = [
-        row
-        for row in of_kinds(events, "store_timeout", "peer_closed", "missing_members").iter_rows(named=True)
-        if _came(row)
-    ]
+    came = [row for row in rows(events, "store_timeout", "peer_closed", "missing_members") if _came(row)]
     reached = {_printer(row): _target(row) for row in came}
     odd = [row for row in failed if _printer(row) not in reached]
     targets, who = {_target(row) for row in odd}, {_printer(row) for row in odd}
     ports = Counter(_port(target) for target in reached.values() if target)
     at_barrier = {own_rank(row) for row in came if row["kind"] == "missing_members"} - {None}
-    counted = [
-        len(at_barrier),
-        *ports.values(),
-        *map(_joined, of_kinds(events, "missing_members").iter_rows(named=True)),
-    ]
-    others = max(counted, default=0)
+    others = max(len(at_barrier), *ports.values(), *map(_joined, rows(events, "missing_members")), 0)
     if len(targets) != 1 or others < max(_OTHERS, len(who) + 1):
         return None
     [target] = targets
     theirs = max(sorted(filter(None, reached.values())), key=lambda one: ports[_port(one)], default=None)
     theirs = theirs or _printed_by_others(files, {row["file"] for row in odd}, target)
     ranks = sorted(one for one in who if isinstance(one, int))
+    address: Address = "unknown" if theirs is None else _compared(target, theirs)
+    whole = tuple(ranks) if len(ranks) == len(who) else ()
+    cited = refs((*odd[:1], *came))
+    return _found(odd, identity, ranks=whole, target=target, reached=theirs, address=address, others=others, refs=cited)
+
+
+def _found(odd: Sequence[Row], identity: pl.DataFrame, **told: Any) -> OddClients:
+    """Those who print these rows, with what else is told of them."""
     hosts = {host for row in odd if (host := host_of(identity, row))}
-    return OddClients(
-        ranks=tuple(ranks) if len(ranks) == len(who) else (),
-        hosts=tuple(sorted(hosts)),
-        files=tuple(sorted({row["file"] for row in odd})),
-        target=target,
-        reached=theirs,
-        address="unknown" if theirs is None else _compared(target, theirs),
-        others=others,
-        refs=refs((*odd[:1], *came)),
-    )
+    return OddClients(hosts=tuple(sorted(hosts)), files=tuple(sorted({row["file"] for row in odd})), **told)
 
 
 def _elsewhere(odd: Sequence[Row], identity: pl.DataFrame) -> OddClients:
     """Whose own lines tell another address than the same lines of all others (assemble/starts/odd_addresses.py)."""
     told = detail(odd[0])
-    return OddClients(
-        ranks=tuple(sorted({rank for row in odd if (rank := own_rank(row)) is not None})),
-        hosts=tuple(sorted({host for row in odd if (host := host_of(identity, row))})),
-        files=tuple(sorted({row["file"] for row in odd})),
-        target=str(told["host"]),
-        reached=str(told[REACHED]).lstrip(":"),
-        address="another",
-        others=int(told[OTHERS]),
-        refs=refs(odd),
-        is_printed=True,
-    )
+    return _found(
+        odd, identity, ranks=tuple(sorted({rank for row in odd if (rank := own_rank(row)) is not None})), target=str(told["host"]),
+        reached=str(told[REACHED]).lstrip(":"), address="another", others=int(told[OTHERS]), refs=refs(odd), is_printed=True,
+    )  # fmt: skip
 
 
 def _printed_by_others(files: pl.DataFrame, own: Set[str], target: str) -> str | None:
@@ -107,13 +90,8 @@ def _printed_by_others(files: pl.DataFrame, own: Set[str], target: str) -> str |
     others = [line for file, said in lines.items() if file not in own for line in said]
     if any(target in line for line in others):
         return target
-    tried = {
-        words
-        for file in own
-        for line in lines.get(file, ())
-        for words, one in _addresses(line)
-        if _port(one) == _port(target)
-    }
+    theirs = (one for file in own for line in lines.get(file, ()) for one in _addresses(line))
+    tried = {words for words, one in theirs if _port(one) == _port(target)}
     printed = {one for line in others for words, one in _addresses(line) if words in tried}
     return printed.pop() if len(printed) == 1 else None
 

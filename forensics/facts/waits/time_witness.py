@@ -21,7 +21,7 @@ from forensics.model.ref import Ref
 from forensics.words import facts as words
 from parsers.logs.given_up import round_times
 from parsers.pytorch.op_types import spoken
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 
 GAVE_UP = (
     "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",
@@ -42,7 +42,7 @@ class TimeWitness(msgspec.Struct, frozen=True):
 
 
 def time_witness(
-    tables: Mapping[TableName, pl.DataFrame],
+    tables: Tables,
     events: pl.DataFrame,
     opened: pl.DataFrame | None,
     stacks: pl.DataFrame,
@@ -51,9 +51,8 @@ def time_witness(
     """`events`: without recovered errors. `opened`: open operations (facts of positions). `stacks`: the main threads. `ends`: by rank."""
     stood: list[Witness] = []
     of_ras = (pl.col("kind") == "missing_members") & (pl.col("code") == "INCOMPLETE").fill_null(False)
-    is_told = pl.col("kind").is_in(GAVE_UP) | (
-        (pl.col("kind") == "other") & (pl.col("code") == _WATCHDOG).fill_null(False)
-    )
+    by_watchdog = (pl.col("kind") == "other") & (pl.col("code") == _WATCHDOG).fill_null(False)
+    is_told = pl.col("kind").is_in(GAVE_UP) | by_watchdog
     gave_up = events.filter(is_told & ~of_ras & (pl.col("severity").fill_null("error") != "info"))
     if gave_up.height:
         refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
@@ -97,7 +96,7 @@ def _still(stacks: pl.DataFrame) -> pl.DataFrame:
     return still if still.height > 1 and 2 * still.height > twice.height else still.clear()
 
 
-def _after_the_look(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _after_the_look(tables: Tables) -> pl.DataFrame:
     """Steps of the training that were completed well after all stacks were taken: two at least, of one printer."""
     taken = tables["stacks"].filter((pl.col("source") != "traceback").fill_null(False))["time_ns"].max()
     steps = _trained(tables)
@@ -115,19 +114,16 @@ def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
     )
 
 
-def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[Witness]:
+def _retired(tables: Tables, opened: pl.DataFrame) -> list[Witness]:
     """The watchdog took a collective from its list though it was never completed: it had timed out."""
     recorded = tables["operations"].select("file", "record", "retired", "is_p2p", "state")
-    rows = recorded.filter(
-        pl.col("retired").fill_null(False) & ~pl.col("is_p2p").fill_null(False) & (pl.col("state") != "completed")
-    )
-    given_up = opened.join(
-        spelled(rows.select("file", "record")), on=["file", "record"], how="semi", maintain_order="left"
-    )
+    rows = recorded.filter("retired", ~pl.col("is_p2p").fill_null(False), pl.col("state") != "completed")
+    rows = spelled(rows.select("file", "record"))
+    given_up = opened.join(rows, on=["file", "record"], how="semi", maintain_order="left")
     return [(words.RETIRED_UNFINISHED, _refs(given_up))] if given_up.height else []
 
 
-def _old(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened: pl.DataFrame) -> list[Witness]:
+def _old(tables: Tables, events: pl.DataFrame, opened: pl.DataFrame) -> list[Witness]:
     """An open operation is older, by the records of its own process, than any step took, and near its time-out."""
     steps = tables["steps"].drop_nulls(["time_ns", "rank"]).sort("file", "rank", "time_ns")
     longest = steps.select(pl.col("time_ns").diff().over("file", "rank")).to_series().max()
@@ -138,17 +134,16 @@ def _old(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened:
         ]
     ).drop_nulls()
     newest = said.group_by("rank").agg(pl.col("time_ns").max().alias("newest"))
-    aged = opened.join(newest, on="rank", how="inner", maintain_order="left").with_columns(
+    aged = opened.join(newest, on="rank", maintain_order="left").with_columns(
         (pl.col("newest") - pl.col("time_created_ns")).alias("age")
     )
-    limit = pl.max_horizontal(
-        (pl.col("timeout_ms") * _MS_NS * _NEAR), pl.lit(longest if isinstance(longest, int) else 0)
-    )
+    least = pl.lit(longest if isinstance(longest, int) else 0)
+    limit = pl.max_horizontal(pl.col("timeout_ms") * _MS_NS * _NEAR, least)
     old = aged.filter((pl.col("age") > limit) & pl.col("timeout_ms").is_not_null())
     return [(words.OPEN_SINCE_LONG, _refs(old))] if old.height else []
 
 
-def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[Witness]:
+def _steps(tables: Tables, opened: pl.DataFrame) -> list[Witness]:
     """Steps that the same rank completed after the operation began that its record shows as open."""
     begun = opened.filter(~pl.col("is_p2p")).group_by("rank").agg(pl.col("time_created_ns").max().alias("begun"))
     steps = _trained(tables)
@@ -159,11 +154,10 @@ def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> li
     return [(words.LATER_STEP, _cited(later))] if later.height else []
 
 
-def _trained(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _trained(tables: Tables) -> pl.DataFrame:
     """Steps of the training, stamped by a clock."""
-    return tables["steps"].filter(
-        (pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null() & (pl.col("time_basis") != "boot")
-    )
+    is_stamped = (pl.col("phase") == "train").fill_null(True) & (pl.col("time_basis") != "boot")
+    return tables["steps"].filter(is_stamped).drop_nulls("step")
 
 
 def _cited(steps: pl.DataFrame) -> tuple[Ref, ...]:

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from forensics.facts.rows.event_rows import Row, detail, is_later_barrier, of_kinds, own_rank, rows
+from forensics.facts.rows.event_rows import Row, detail, is_later_barrier, line_of, of_kinds, own_rank, rows
 from forensics.facts.waits.memberships import Memberships, is_default, label
 from forensics.model.texts import UNNAMED_GROUP
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 SERVICE_BARRIER, STALL_INSPECTOR = "barrier", "Horovod's stall inspector"  # how groups of theirs are called
 _MS_NS = 1_000_000
@@ -35,11 +35,7 @@ def told(
 
 def _place(row: Row, source: str, **more: Any) -> Position:
     clock = row["time_basis"] if row["time_basis"] in _CLOCKS else None
-    place = {
-        "file": row["file"],
-        "line": row["line"] if row["line"] is not None else row["record"],
-        "text": row["text"],
-    }
+    place = {"file": row["file"], "line": line_of(row), "text": row["text"]}
     return {"source": source, "certain": True, "time_ns": row["time_ns"], "clock": clock, **place, **more}
 
 
@@ -71,12 +67,9 @@ def timed_out(events: pl.DataFrame, memberships: Memberships) -> TimedOut:
         [(*group, _key(group), label(group), sizes[group]) for group in groups],
         schema={"_name": pl.String, "_desc": pl.String, "_key": pl.String, "label": pl.String, "size": pl.Int32}, orient="row",
     )  # fmt: skip
-    call = pl.concat_str(
-        pl.when(pl.col("op").is_in(_COLLECTIVES)).then("op"),
-        pl.when(pl.col("_elements").is_not_null().all().over("_name", "_desc", "seq"))
-        .then(pl.format(" of {} elements", "_elements"))
-        .otherwise(pl.lit("")),
-    )
+    all_tell = pl.col("_elements").is_not_null().all().over("_name", "_desc", "seq")
+    elements = pl.when(all_tell).then(pl.format(" of {} elements", "_elements")).otherwise(pl.lit(""))
+    call = pl.concat_str(pl.when(pl.col("op").is_in(_COLLECTIVES)).then("op"), elements)
     since = pl.col("time_ns") - (pl.col("value") * _MS_NS).cast(pl.Int64, strict=False)
     found = found.with_columns(call.alias("call"), since.alias("since_ns"))
     found = found.filter(pl.col("seq").is_not_null() | pl.col("rank").is_not_null())
@@ -92,7 +85,7 @@ def timed_out(events: pl.DataFrame, memberships: Memberships) -> TimedOut:
 
 
 def beside_timeouts(
-    waits: TimedOut, tables: Mapping[TableName, pl.DataFrame], memberships: Memberships, expected: frozenset[int]
+    waits: TimedOut, tables: Tables, memberships: Memberships, expected: frozenset[int]
 ) -> Iterator[Position]:
     """The counters that watchdogs printed, and members of groups that gave up of whom they say nothing."""
     world = tuple(sorted(expected))
@@ -141,13 +134,11 @@ def _counters(progress: pl.DataFrame, group: _Group) -> Iterator[Position]:
     """Counters of a group that is told apart: how far each member called, and how far it completed."""
     if group == (None, None):
         return
-    here = progress.filter(
-        pl.col("group").eq_missing(pl.lit(group[0], pl.String)) & pl.col("desc").eq_missing(pl.lit(group[1], pl.String))
-        & pl.col("rank").is_not_null() & ~pl.col("how").eq_missing(pl.lit("ras"))
-    )  # fmt: skip
+    own = [pl.col(name).eq_missing(pl.lit(one, pl.String)) for name, one in zip(("group", "desc"), group, strict=True)]
+    here = progress.filter(*own, ~pl.col("how").eq_missing(pl.lit("ras"))).drop_nulls("rank")
     for row in here.sort("file", "line", "rank").iter_rows(named=True):
         text = f"rank {row['rank']}: last enqueued {row['last_enqueued']}, last completed {row['last_completed']}"
-        place = {"file": row["file"], "line": row["line"] if row["line"] is not None else row["record"], "text": text}
+        place = {"file": row["file"], "line": line_of(row), "text": text}
         same = {"rank": row["rank"], "source": "watchdog", "time_ns": row["time_ns"], **place}
         if row["last_enqueued"] is not None:
             yield same | {"number": row["last_enqueued"], "state": "enqueued"}
@@ -221,9 +212,8 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         mapped = memberships.to_global(row, absent, assume=True) or {}
         numbered = max([*absent, *ready]) + 1  # it has whom it numbers; that these are two tells of no pair
         is_stall = row["code"] == "horovod_stall"  # its numbers are of the whole job
-        size = len(members) or (
-            max(known, numbered) if known > 1 or (numbered > 2 and known) or (is_stall and several) else None
-        )
+        is_counted = known > 1 or (numbered > 2 and known) or (is_stall and several)
+        size = len(members) or (max(known, numbered) if is_counted else None)
         same = {"group": _key(group) or "barrier", "label": label(group), "size": size, "kind": "barrier"}
         if is_stall:
             same |= {

@@ -16,7 +16,7 @@ from forensics.facts.rows.event_rows import detail, reference
 from forensics.facts.waits.stacks import classify, to_frames
 from forensics.model.names import Site
 from forensics.model.ref import Ref
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.durations import sort_of
 
 _BEATS = 2  # in the same phase, of the odd one and of most others
@@ -34,7 +34,7 @@ class OddState(msgspec.Struct, frozen=True):
     refs: tuple[Ref, ...]
 
 
-def odd_state(tables: Mapping[TableName, pl.DataFrame], rank: int, others: Collection[int]) -> OddState | None:
+def odd_state(tables: Tables, rank: int, others: Collection[int]) -> OddState | None:
     """Tables of one attempt → where the beats of `rank` show it, where those of all `others` show one other phase."""
     is_beat = (pl.col("code") == "heartbeat") & pl.col("rank").is_in([rank, *others])
     beats = tables["events"].filter((pl.col("kind") == "other") & is_beat).sort("time_ns", "file", "line")

@@ -14,7 +14,7 @@ import polars as pl
 from forensics.assemble.who.identity import short_host
 from forensics.facts.rows.event_rows import detail, host_of
 from forensics.graph.hang.digraph import Digraph
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.connections import is_within_a_host
 from parsers.who.places.alike_paths import ADDRESS
 
@@ -96,9 +96,7 @@ def _pairs(edges: Iterable[tuple[str, str]]) -> int:
     return len(nx.max_weight_matching(nx.Graph(edges), maxcardinality=True))
 
 
-def blames(
-    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, known: frozenset[str], found: pl.DataFrame
-) -> list[Blame]:
+def blames(tables: Tables, identity: pl.DataFrame, known: frozenset[str], found: pl.DataFrame) -> list[Blame]:
     """Events that name hosts → reports, each once, hosts as `known` writes them.
 
     An address is turned into the host that listens on it, where claims tell. One that several hosts claim, or that every
@@ -116,7 +114,7 @@ def blames(
 
 
 def with_the_silent(
-    blames: Sequence[Blame], hosts: Mapping[str, Collection[int]], silent: Collection[int], told: Collection[str] = ()
+    blames: Sequence[Blame], hosts: Mapping[str, Collection[int]], silent: Collection[int], told: Collection[str]
 ) -> list[Blame]:
     """Reports → the same, where an address that is nobody's by name is that of the one host that it can be: all others report it. `hosts`: all of
     the job with their ranks; `silent`: ranks that tell of no end and no wait; who lost others itself would say so; `told`: hosts that tell an address of their own, which would be
@@ -134,7 +132,7 @@ def with_the_silent(
     return [one._replace(named=called.get(one.named, one.named)) for one in blames]
 
 
-def _addresses(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, str | None]:
+def _addresses(tables: Tables) -> dict[str, str | None]:
     """address → the host that says that it listens on it; null where several do, or one alone speaks of its own and other
     hosts may have it as well."""
     claims = tables["ranks"].select("address", "host").drop_nulls().unique()

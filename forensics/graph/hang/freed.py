@@ -12,8 +12,7 @@ from forensics.graph.hang.waits import Waits
 
 def held_ranks(waits: Waits) -> frozenset[int]:
     """Ranks that an operation holds which needs somebody."""
-    graph = waits.graph
-    return frozenset(rank for op in _needing(waits) for _, rank in graph.predecessors(op))
+    return frozenset(rank for op in _needing(waits) for _, rank in waits.graph.predecessors(op))
 
 
 def freed(waits: Waits, came: Iterable[int]) -> frozenset[int]:

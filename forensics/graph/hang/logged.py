@@ -33,10 +33,9 @@ class Waiting(NamedTuple):
 
 def logged_waits(events: pl.DataFrame, states: States) -> dict[int, Waiting]:
     """Events of one attempt, ranks made global → rank → the call that it timed out in, of ranks without an open record."""
-    rows = events.filter(
-        (pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global")
-        & pl.col("rank").is_not_null() & pl.col("seq").is_not_null() & pl.col("group").is_not_null()
-    ).sort("rank", "file", "line").unique("rank", keep="first", maintain_order=True)  # fmt: skip
+    rows = events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))
+    rows = rows.drop_nulls(["rank", "seq", "group"]).sort("rank", "file", "line")
+    rows = rows.unique("rank", keep="first", maintain_order=True)
     gids = _groups(states)
     said: dict[int, tuple[Waiting, str | None, tuple[str, ...]]] = {}
     for row in rows.iter_rows(named=True):

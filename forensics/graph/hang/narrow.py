@@ -53,7 +53,8 @@ def _alone(replay: Replay, lonely: frozenset[int]) -> frozenset[int]:
 
 def _reached(replay: Replay, waiting: Iterable[int], wanted: frozenset[int]) -> dict[int, frozenset[int]]:
     """Waiting rank → which of the wanted ranks may hold it up. Those whose call is not known are left out."""
-    starts: list[Node] = [("rank", rank, None) for rank in waiting if replay.waits.graph.out_degree(("rank", rank))]
+    ranks = [rank for rank in waiting if replay.waits.graph.out_degree(("rank", rank))]
+    starts: list[Node] = [("rank", rank, None) for rank in ranks]
     graph: Digraph[Node] = Digraph()
     for start in starts:
         graph.add_node(start)
@@ -76,12 +77,6 @@ def _reached(replay: Replay, waiting: Iterable[int], wanted: frozenset[int]) -> 
             for later in graph.successors(node):
                 mask |= masks.get(later, 0)
         masks.update(dict.fromkeys(part, mask))
-    sets: dict[int, frozenset[int]] = {}
-    found: dict[int, frozenset[int]] = {}
-    for start in starts:
-        rank, mask = start[1], masks[start]
-        if mask not in sets:
-            sets[mask] = frozenset(rank for rank, bit in bits.items() if mask & bit)
-        if isinstance(rank, int):
-            found[rank] = sets[mask]
-    return found
+    some = {masks[start] for start in starts}
+    sets = {mask: frozenset(rank for rank, bit in bits.items() if mask & bit) for mask in some}
+    return {rank: sets[masks[start]] for rank, start in zip(ranks, starts, strict=True)}

@@ -7,7 +7,7 @@ import msgspec
 import polars as pl
 
 from forensics.facts.waits.memberships import group_name
-from forensics.facts.waits.states import States
+from forensics.facts.waits.states import SENDS, States
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.said import Said
@@ -35,12 +35,9 @@ class Call(msgspec.Struct, frozen=True):
 
     def ref(self, operation: str) -> Ref:
         """Its record in the dump."""
-        return Ref(
-            file=self.file,
-            line=self.record,
-            text=f"rank {self.rank}: {operation}, {self.kind}, not completed"
-            + (f", called at {self.code}" if self.code else ""),
-        )
+        called = f", called at {self.code}" if self.code else ""
+        text = f"rank {self.rank}: {operation}, {self.kind}, not completed{called}"
+        return Ref(file=self.file, line=self.record, text=text)
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -89,35 +86,19 @@ def _one(op: str, groups: dict[int, dict[str, Any]], held: pl.DataFrame, members
         str(state): tuple(sorted(rows["rank"].to_list()))
         for (state,), rows in members.partition_by("state", as_dict=True).items()
     }
-    calls = tuple(
-        Call(*row)
-        for row in held.select(
-            "rank", "kind", "numel", "dtype", "root", "code", "time_created_ns", "file", "record"
-        ).iter_rows()
-    )
+    calls = tuple(Call(*row) for row in held.select(Call.__struct_fields__).iter_rows())
     first = held.row(0, named=True)
     group = groups[first["gid"]]
     kinds = [call.kind for call in calls]
     kind = max(sorted({kind for kind in kinds if kind}), key=kinds.count, default="operation")
     if first["is_p2p"]:
-        sender, receiver = (
-            (first["rank"], first["peer_rank"])
-            if first["kind"] in ("send", "isend")
-            else (first["peer_rank"], first["rank"])
-        )
+        ends = (first["rank"], first["peer_rank"])
+        sender, receiver = ends if first["kind"] in SENDS else ends[::-1]
         kind = f"send {sender} → {receiver}"
     return Operation(
-        op,
-        kind,
-        group_name(group["group"], group["desc"]),
-        group["group"],
-        first["seq"],
-        len(group["members"]),
-        group["whole"],
-        group["backend"],
-        by_state,
-        calls,
-    )
+        op, kind, group_name(group["group"], group["desc"]), group["group"], first["seq"], len(group["members"]), group["whole"],
+        group["backend"], by_state, calls,
+    )  # fmt: skip
 
 
 def anomaly_at(operation: Operation, step: int | None, signature: str, rank: int | None = None) -> FirstAnomaly:
@@ -125,12 +106,6 @@ def anomaly_at(operation: Operation, step: int | None, signature: str, rank: int
     clock: since then it is open."""
     opened = min((call.time_created_ns for call in operation.calls if call.time_created_ns), default=None)
     return FirstAnomaly(
-        time_utc=iso(opened),
-        rank=rank,
-        step=step,
-        op=operation.kind,
-        group=operation.group,
-        group_ranks=ranges(operation.all_ranks),
-        seq=operation.seq,
-        signature=signature,
-    )
+        time_utc=iso(opened), rank=rank, step=step, op=operation.kind, group=operation.group, group_ranks=ranges(operation.all_ranks),
+        seq=operation.seq, signature=signature,
+    )  # fmt: skip

@@ -42,9 +42,7 @@ def places(stacks: pl.DataFrame, timed_out: frozenset[int], job: frozenset[int])
     if not live.height:
         return Places(live, live, live)
     waits = live["site"].is_in(WAITS) | _at_one_line(live)
-    gave_up = stacks.filter(
-        (pl.col("source") == "traceback") & pl.col("rank").is_in(pl.Series(sorted(timed_out), dtype=pl.Int64).implode())
-    )
+    gave_up = stacks.filter((pl.col("source") == "traceback") & pl.col("rank").is_in(sorted(timed_out)))
     waiting = pl.concat([live.filter(waits), gave_up])
     outside = _outside(live, waiting, waits, timed_out)
     total, few = int(live["count"].sum() or 0) + int(gave_up["count"].sum() or 0), int(outside["count"].sum() or 0)
@@ -75,10 +73,10 @@ def _for_services(live: pl.DataFrame) -> pl.Series:
         frames: knowledge.innermost_waits((frame.file, frame.function) for frame in frames) == "service"
         for frames in map(tuple, map(to_frames, live.filter(pl.col("site") == "unknown")["frames"].to_list()))
     }
-    found = (
-        [told.get(tuple(to_frames(frames)), False) for frames in live["frames"].to_list()] if any(told.values()) else []
-    )
-    return pl.Series(found or [False] * live.height, dtype=pl.Boolean)
+    if not any(told.values()):
+        return pl.Series([False] * live.height, dtype=pl.Boolean)
+    stacks = map(tuple, map(to_frames, live["frames"].to_list()))
+    return pl.Series([told.get(frames, False) for frames in stacks], dtype=pl.Boolean)
 
 
 def _within(odd: pl.DataFrame, waiting: pl.DataFrame) -> pl.Series:
@@ -109,9 +107,8 @@ def _outside(live: pl.DataFrame, waiting: pl.DataFrame, waits: pl.Series, timed_
         return odd
     computing = live.filter(~waits)
     # Who holds the lock of its interpreter runs Python at that moment, wherever that is.
-    runs = (pl.col("site") == "compute") | (
-        (pl.col("site") == "unknown") & pl.col("status").str.contains("gil", literal=True).fill_null(False)
-    )
+    holds = pl.col("status").str.contains("gil", literal=True).fill_null(False)
+    runs = (pl.col("site") == "compute") | ((pl.col("site") == "unknown") & holds)
     ranks = pl.Series(sorted(timed_out), dtype=pl.Int64).implode()
     all_gave_up = bool(waiting["rank"].is_not_null().all() and waiting["rank"].is_in(ranks).all())
     if (~waiting["moving"].fill_null(True)).all():  # all the others stood still meanwhile

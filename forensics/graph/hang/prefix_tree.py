@@ -43,11 +43,8 @@ def lines(stacks: pl.DataFrame) -> Iterator[str]:
         yield "no stacks in this bundle"
         return
     root = _tree(stacks)
-    classes = (
-        stacks.group_by("site", "op")
-        .agg(pl.col("count").sum(), pl.col("rank").drop_nulls())
-        .sort("count", "site", "op")
-    )
+    classes = stacks.group_by("site", "op").agg(pl.col("count").sum(), pl.col("rank").drop_nulls())
+    classes = classes.sort("count", "site", "op")
     yield f"{root.count} main threads, {classes.height} classes by what they do"
     for row in classes.iter_rows(named=True):
         what = row["site"] + (f" ({row['op']})" if row["op"] else "")

@@ -10,7 +10,7 @@ Transfers have no number that both ends share. They are told apart by the last c
 before, and by their place behind it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -146,25 +146,24 @@ class Programs:
         return (call.role, call.is_p2p, call.sends, place)
 
     def _furthest_member(self, gid: int) -> int | None:
-        seen = [rank for rank in self.members[gid] if rank in self._sources]
-        return max(seen, key=lambda rank: (self._progress.get(rank, 0), -rank), default=None)
+        return self._first_of(rank for rank in self.members[gid] if rank in self._sources)
+
+    def _first_of(self, ranks: Iterable[int]) -> int | None:
+        """Who of these called most; of equals the lowest."""
+        return max(ranks, key=lambda rank: (self._progress.get(rank, 0), -rank), default=None)
 
     # --- the program of a lost rank ------------------------------------------------------------------------------------
 
     def of(self, lost: int) -> Program | None:
         """None where no observed rank shows its program."""
         mates = [self._furthest(gid) for gid in self.groups_of.get(lost, ()) if self._same_program(self.role[gid])]
-        twin = max(
-            (rank for rank in mates if rank is not None), key=lambda r: (self._progress.get(r, 0), -r), default=None
-        )
+        twin = self._first_of(rank for rank in mates if rank is not None)
         if twin is None:
             return None
         groups = {gid: self._counterpart(gid, twin, lost) for gid in self.groups_of[twin]}
         calls = tuple(self._translated(call, groups, twin, lost) for call in self.record(twin))
-        at = {
-            (call.gid, call.seq): place for place, call in enumerate(calls) if not call.is_p2p and call.gid is not None
-        }
-        return Program(calls, at)
+        collectives = ((at, call) for at, call in enumerate(calls) if not call.is_p2p)
+        return Program(calls, {(call.gid, call.seq): at for at, call in collectives if call.gid is not None})
 
     def _counterpart(self, gid: int, twin: int, lost: int) -> int | None:
         """The group of the lost rank that plays the part of this one of its twin."""

@@ -95,20 +95,18 @@ class Replay:
         gid, seq, is_p2p, _ = self.held[rank]
         if not is_p2p:
             return program.at.get((gid, seq), -1)
-        return next(
-            (at - 1 for at, call in enumerate(program.calls) if call.is_p2p and (call.gid, call.seq) == (gid, seq)), -1
-        )
+        transfers = ((at, call) for at, call in enumerate(program.calls) if call.is_p2p)
+        return next((at - 1 for at, call in transfers if (call.gid, call.seq) == (gid, seq)), -1)
 
     def may_have_stopped(self, rank: int) -> bool:
         """Is this rank in a call that its log names because its own device never finished it?"""
         gid, seq, is_p2p, _ = self.held[rank]
         if is_p2p:
             return False
-        alone = not any((other, gid, seq) in self._inside for other in self.programs.members[gid] if other != rank)
-        others = [
-            self.places.get(other) for other in self.programs.members[gid] if other != rank and other in self.lost
-        ]
-        observed = len(self.programs.members[gid]) - 1 - len(others)
+        mates = [other for other in self.programs.members[gid] if other != rank]
+        alone = not any((other, gid, seq) in self._inside for other in mates)
+        others = [self.places.get(other) for other in mates if other in self.lost]
+        observed = len(mates) - len(others)
         behind = all(place is None or place.before > place.program.at.get((gid, seq), -1) for place in others)
         return self._done.get(gid, -1) >= seq or (alone and not observed and behind)
 
@@ -131,10 +129,9 @@ class Replay:
                 for call in place.program.calls[: max(place.after, 0)]
                 if not call.is_p2p and call.gid is not None and call.role not in self._overlapping
             }
-            for gid, seq in newest.items():
-                for other in (
-                    self.lost.intersection(self.programs.members[gid]) if self._done.get(gid, -1) < seq else ()
-                ):
+            going_on = {gid: seq for gid, seq in newest.items() if self._done.get(gid, -1) < seq}
+            for gid, seq in going_on.items():
+                for other in self.lost.intersection(self.programs.members[gid]):
                     its = self.places.get(other)
                     at = its.program.at.get((gid, seq), -1) if its else -1
                     if its and at > its.after:
@@ -258,10 +255,10 @@ class Replay:
         its = None if key is None else self.transfers_of(peer, rank).get(key)
         if peer in self.lost:
             place = self.places.get(peer)
-            if place is None or its is None or its > place.after:
-                yield self._rank(
-                    peer, limit=END if its is None or place is None else self._start_of_launch(place.program, its)
-                )
+            if place is None or its is None:
+                yield self._rank(peer)
+            elif its > place.after:
+                yield self._rank(peer, limit=self._start_of_launch(place.program, its))
             return
         call = None if its is None else self.programs.record(peer)[its]
         if call is None or not (call.done or self._launch.get(peer) == {"gid": call.gid, "seq": call.seq}):

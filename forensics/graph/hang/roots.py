@@ -61,13 +61,8 @@ def _hosts_in(graph: Digraph[Any], waits: Waits) -> tuple[dict[str, list[int]], 
         if node[0] != "op":
             continue
         needed = [rank for _, rank in graph.successors(node)]
-        hosts = [
-            rank
-            for rank in needed
-            if waits.status[rank] == "vague"
-            and rank in waits.by_stack
-            and not graph.edges[node, ("rank", rank)]["certain"]
-        ]
+        unsaid = [rank for rank in needed if not graph.edges[node, ("rank", rank)]["certain"]]
+        hosts = [rank for rank in unsaid if waits.status[rank] == "vague" and rank in waits.by_stack]
         unsure |= {("rank", rank) for rank in hosts}
         if hosts and len(hosts) == len(needed):
             here = {graph.nodes[node]["gid"]}
@@ -148,33 +143,21 @@ def find(waits: Waits) -> Roots:
     if not lost and not outside:
         entered += list(alone)
         unsure = elsewhere
-    roots = [
-        *free,
-        *(("op", op) for op in (*entered, *stuck.values())),
-        *(("rank", r) for ranks, _ in cycles for r in ranks),
-    ]
+    in_cycles = (("rank", rank) for ranks, _ in cycles for rank in ranks)
+    roots = [*free, *(("op", op) for op in (*entered, *stuck.values())), *in_cycles]
     explained = walk(graph.predecessors, roots)
     unexplained = frozenset(rank for rank in waiters if ("rank", rank) not in explained)
     reach = walk(graph.successors, [("rank", rank) for rank in sorted(unexplained)])
     lonely = frozenset(rank for rank in _lonely(graph) if ("rank", rank) in reach)
     needed_lost = frozenset(rank for kind, rank in (*lost, *unsure) if (kind, rank) in reach)
-    shares = {
-        rank: sum(
-            1 for kind, r in walk(graph.predecessors, [("rank", rank)]) if kind == "rank" and r in waiters and r != rank
-        )
-        for _, rank in free[:64]
-    }
+    shares = dict.fromkeys((rank for _, rank in free), 0)
+    for node in free[:64]:
+        led = {rank for kind, rank in walk(graph.predecessors, [node]) if kind == "rank"}
+        shares[node[1]] = len(led & waiters - {node[1]})
     return Roots(
-        waiters,
-        {rank: shares.get(rank, 0) for _, rank in free},
-        tuple(sorted(cycles, key=lambda pair: sorted(pair[0]))),
-        tuple(sorted(entered)),
-        dict(sorted(stuck.items())),
-        needed_lost,
-        outside,
-        lonely if needed_lost else frozenset(),
-        unexplained,
-    )
+        waiters, shares, tuple(sorted(cycles, key=lambda pair: sorted(pair[0]))), tuple(sorted(entered)), dict(sorted(stuck.items())),
+        needed_lost, outside, lonely if needed_lost else frozenset(), unexplained,
+    )  # fmt: skip
 
 
 def all_entered(roots: Roots) -> bool:

@@ -113,36 +113,29 @@ def _standing(source: str, rows: pl.DataFrame) -> Standing | None:
     least = by_rank.group_by("rank", maintain_order=True).first()
     sizes = rows["size"].drop_nulls()
     size = int(sizes[0]) if len(sizes) else None
-    at, others = (
-        _launched(called, size)
-        if source == "ras"
-        else (dict(last.select("rank", "number").iter_rows()), _others(called))
-    )
+    if source == "ras":
+        at, others = _launched(called, size)
+    else:
+        at, others = dict(last.select("rank", "number").iter_rows()), _others(called)
     at = dict(sorted(at.items()))
-    gave_up = rows.filter(
-        (pl.col("state") == "timed_out") & pl.col("rank").is_not_null() & pl.col("number").is_not_null()
-    )
+    gave_up = rows.filter(pl.col("state") == "timed_out").drop_nulls(["rank", "number"])
     waiting = dict(gave_up.group_by("rank").agg(pl.col("number").min()).sort("rank").iter_rows())
-    front = min(waiting.values(), default=None)
     told = (*at.values(), *(number for number, _ in others))
     if not told:
         return None
-    front = front if front is not None else max(told)
+    front = min(waiting.values(), default=max(told))
     behind = frozenset(rank for rank, number in at.items() if number < front)
     low = frozenset(rank for rank, number in least.select("rank", "number").iter_rows() if number < front)
     refs = {row["rank"]: reference(row) for row in last.filter(pl.col("file").is_not_null()).iter_rows(named=True)}
     loose = called.filter(pl.col("rank").is_null() & pl.col("file").is_not_null()).sort("file", "line")
     unknown = frozenset(values(rows.filter(pl.col("state") == "unknown")["rank"]))
-    kinds = rows.filter((pl.col("number") >= front) & pl.col("kind").is_not_null()).sort("number")["kind"]
+    shown = rows.drop_nulls("kind")
+    kinds = [*shown.filter(pl.col("number") >= front).sort("number")["kind"].head(1), *shown["kind"].head(1)]
     return Standing(
         source=source,
         label=str(rows["label"].drop_nulls()[0]) if rows["label"].null_count() < rows.height else "a group",
         size=size,
-        kind=kinds[0]
-        if len(kinds)
-        else rows["kind"].drop_nulls().to_list()[0]
-        if rows["kind"].drop_nulls().len()
-        else None,
+        kind=kinds[0] if kinds else None,
         front=front,
         at=at,
         behind=behind,

@@ -6,6 +6,7 @@ it says nothing (run-ahead). Collectives are AND nodes: they wait for every such
 """
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Literal
 
 import msgspec
@@ -18,7 +19,6 @@ from forensics.graph.hang.digraph import Digraph
 # held: by a recorded operation. vague: waits in communication, its peers unknown. free: observed outside communication.
 # dead: a record says that its process ended by itself. lost: nothing tells.
 Status = Literal["held", "vague", "free", "dead", "lost"]
-RankNode = tuple[Literal["rank"], int]
 OpNode = tuple[Literal["op"], str]
 
 # Sites of a live host that prove it is not waiting for its device or its peers.
@@ -42,10 +42,8 @@ class Waits(msgspec.Struct, frozen=True):
 
 
 def _sites(stacks: pl.DataFrame) -> dict[int, tuple[str, str | None, str]]:
-    rows = stacks.filter(pl.col("rank").is_not_null())
-    return {
-        rank: (site, op, source) for rank, site, op, source in rows.select("rank", "site", "op", "source").iter_rows()
-    }
+    rows = stacks.drop_nulls("rank").select("rank", "site", "op", "source")
+    return {rank: (site, op, source) for rank, site, op, source in rows.iter_rows()}
 
 
 def _status(
@@ -93,14 +91,11 @@ def _possible(
     kinds = states.entries.filter(~pl.col("is_p2p") & pl.col("gid").is_not_null()).select("gid", "kind").unique()
     used = kinds.join(states.groups.select("gid", "members", "whole"), on="gid")
     known = used.select("gid", "kind", rank="members").explode("rank").filter(pl.col("rank").is_in(ranks))
-    may = [
-        (gid, kind, rank)
-        for gid, kind in used.filter(~pl.col("whole")).select("gid", "kind").iter_rows()
-        for rank in ranks
-    ]
+    open_groups = used.filter(~pl.col("whole")).select("gid", "kind").iter_rows()
+    may = ((gid, kind, rank) for gid, kind in open_groups for rank in ranks)
     found: dict[int, set[int]] = {rank: set() for rank in ranks}
-    for gid, kind, rank in (*known.iter_rows(), *may):
-        if sites[rank][1] in (kind, None):
+    for gid, kind, rank in chain(known.iter_rows(), may):
+        if sites.get(rank, ("", None, ""))[1] in (kind, None):
             found[rank].add(gid)
     return {rank: frozenset(gids) for rank, gids in found.items()}
 
@@ -136,9 +131,9 @@ def build(
     states: States,
     stacks: pl.DataFrame,
     ranks: frozenset[int],
-    gave_up: frozenset[int] = frozenset(),
-    dead: frozenset[int] = frozenset(),
-    ended: frozenset[int] = frozenset(),
+    gave_up: frozenset[int],
+    dead: frozenset[int],
+    ended: frozenset[int],
 ) -> Waits:
     """States, main-thread stacks (facts.stacks.main_stacks) and what logs say of ranks → Waits.
 
@@ -170,9 +165,7 @@ def build(
             certain = state != "unknown" or status[rank] in ("dead", "free")
             graph.add_edge(("op", op), ("rank", rank), state=state, certain=certain)
     waiting = sorted(rank for rank in by_stack if status[rank] == "vague" and graph.in_degree(("rank", rank)))
-    possible = (
-        _possible(states, {rank: sites.get(rank, ("", None, "")) for rank in waiting}, waiting) if waiting else {}
-    )
+    possible = _possible(states, sites, waiting) if waiting else {}
     attached = _attach_by_stack(graph, status, sites, host_bound, possible)
     by_stack |= attached
     for rank, value in status.items():

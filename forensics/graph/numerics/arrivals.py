@@ -54,11 +54,8 @@ def without_arrivals(births: Births, roots: Sequence[Root]) -> list[Root]:
 def entrances(births: Births) -> dict[int | None, str | None]:
     """Rank → the module that its forward pass begins with; of large files, in the step of which most rows are kept."""
     forward = births.history.lazy().filter(_FORWARD & pl.col("kind").is_null())
-    steps = (
-        forward.group_by("rank", "step")
-        .agg(pl.col("module").first(), pl.len())
-        .sort("len", "step", descending=[True, False])
-    )
+    steps = forward.group_by("rank", "step").agg(pl.col("module").first(), pl.len())
+    steps = steps.sort("len", "step", descending=[True, False])
     return dict(steps.group_by("rank").agg(pl.col("module").first()).collect().iter_rows())
 
 

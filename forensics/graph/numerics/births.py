@@ -67,9 +67,7 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
     ranks = frozenset(frame["rank"].unique().to_list())
     steps = frame.select("rank", "step").unique().sort("rank", "step")
     gaps = steps.with_columns(pl.col("step").diff().over("rank").alias("leap"))
-    gapped = gaps.join(bad.group_by("rank").agg(pl.col("step").min()), on=["rank", "step"]).filter(
-        pl.col("leap").fill_null(1) > 1
-    )
+    gapped = gaps.filter(pl.col("leap") > 1).join(bad.group_by("rank").agg(pl.col("step").min()), on=["rank", "step"])
     rows = frame.filter(pl.col("step").is_between(first - 1, last))
     kept = operations(rows, _telling(rows.filter(pl.col("step") >= first)))
     return Births(
@@ -94,13 +92,10 @@ def _clean_boundaries(frame: pl.DataFrame) -> Clean:
     states = frame.filter(pl.col("base").is_in(["param", "optimizer_state"]) & pl.col("bad").is_not_null())
     params = (pl.col("base") == "param").any() & ~pl.col("bad").any()
     after = states.filter(pl.col("phase") == "optimizer").group_by("rank", "step").agg(params.alias("ok"))
-    updates = (
-        frame.filter(pl.col("phase") == "optimizer").group_by("rank", "step").agg(pl.col("place").min().alias("update"))
-    )
+    updating = frame.filter(pl.col("phase") == "optimizer")
+    updates = updating.group_by("rank", "step").agg(pl.col("place").min().alias("update"))
     arrived = states.join(updates, on=["rank", "step"], how="left")
-    arrived = arrived.filter(
-        pl.col("update").is_null() | (pl.col("place") < pl.col("update"))
-    )  # a gather may follow it
+    arrived = arrived.filter((pl.col("place") < pl.col("update")).fill_null(True))  # a gather may follow it
     arrived = arrived.group_by("rank", "step").agg(params.alias("ok"))
     steps = frame.select("rank", "step").unique().sort("rank", "step")
     steps = steps.with_columns(pl.col("step").shift(1).over("rank").alias("before"))
@@ -123,11 +118,7 @@ def _unseen_updates(frame: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     same: others that are say nothing of it."""
     name = pl.col("module").str.replace(r"\.(?:weight|bias)$", "")
     gradient = (pl.col("phase") == "grad_sync") | (pl.col("base") == "param_grad")
-    bad = (
-        frame.filter(gradient & pl.col("bad") & pl.col("role").is_not_null())
-        .select("rank", name, before="step")
-        .unique()
-    )
+    bad = frame.filter(gradient & pl.col("bad")).drop_nulls("role").select("rank", name, before="step").unique()
     seen = frame.filter((pl.col("base") == "param") & (pl.col("bad") == False)).select("rank", "step", name).unique()  # noqa: E712
     due = bad.join(steps, on=["rank", "before"])
     return due.join(seen, on=["rank", "step", "module"], how="anti", nulls_equal=True).select("rank", "step").unique()

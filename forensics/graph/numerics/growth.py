@@ -30,11 +30,8 @@ class Growth(msgspec.Struct, frozen=True):
 
 def limit(row: Mapping[str, Any]) -> float | None:
     """The largest finite number of the row's format."""
-    for name in ("format", "dtype"):
-        found = LARGEST.get(str(row[name] or "").removeprefix("torch.").lower())
-        if found is not None:
-            return found
-    return None
+    named = (LARGEST.get(str(row[name] or "").removeprefix("torch.").lower()) for name in ("format", "dtype"))
+    return next((most for most in named if most is not None), None)
 
 
 def headroom_bits(value: float, row: Mapping[str, Any]) -> float | None:
@@ -51,9 +48,8 @@ def growth_of(frame: pl.DataFrame, row: Mapping[str, Any]) -> Growth | None:
 
 def fastest(frame: pl.DataFrame, rank: int, place: int) -> Growth | None:
     """Of all local outputs of a rank up to a place the one that grew most, if its last value is far above those before."""
-    mine = frame.filter(
-        (pl.col("rank") == rank) & (pl.col("place") <= place) & (pl.col("role") == "out") & pl.col("kind").is_null()
-    )
+    is_its = (pl.col("rank") == rank) & (pl.col("place") <= place)
+    mine = frame.filter(is_its & (pl.col("role") == "out") & pl.col("kind").is_null())
     sizes = mine.filter(pl.col("absmax").is_finite() & (pl.col("absmax") > 0))
     steps = sizes.group_by("module", "tensor", "phase", "step").agg(pl.col("absmax").max(), pl.col("place").max())
     last = steps.sort("step").group_by("module", "tensor", "phase", maintain_order=True).agg(

@@ -13,11 +13,8 @@ import polars as pl
 
 from forensics.graph.numerics.tensor_rules import STATES
 
-_REPLICA, _STATE, _VALUE = (
-    2.0**10,
-    2.0**32,
-    2.0**64,
-)  # leaps: of a parameter that replicas share, of any other, of the rest
+# Leaps: of a parameter that replicas share, of any other, of the rest.
+_REPLICA, _STATE, _VALUE = 2.0**10, 2.0**32, 2.0**64
 _SERIES = ["phase", "module", "op", "tensor"]
 _TENSOR = ["step", "microbatch", "chunk", *_SERIES]
 _OWN = ["rank", *_SERIES]

@@ -32,9 +32,13 @@ def without_masks(frame: pl.DataFrame) -> pl.DataFrame:
     near = frame.join(rows.select(_WAY).unique(), on=_WAY, how="semi", nulls_equal=True)
     ops = _readers(near.with_columns((masky & pl.col("role").is_not_null()).alias("masky")))
     wanted = _wanted(_with_fate(rows, ops, near.filter(~pl.col("place").is_in(rows["place"].implode()))))
-    return frame.with_columns(
-        pl.when(pl.col("place").is_in(wanted["place"].implode())).then(False).otherwise(pl.col("bad")).alias("bad")
-    )
+    return excused(frame, wanted)
+
+
+def excused(frame: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The same, with `bad` false in these rows."""
+    is_one = pl.col("place").is_in(rows["place"].implode())
+    return frame.with_columns(pl.when(is_one).then(False).otherwise("bad").alias("bad"))
 
 
 def _readers(near: pl.DataFrame) -> pl.DataFrame:
@@ -94,8 +98,7 @@ def _wanted(rows: pl.DataFrame) -> pl.DataFrame:
     builder = out & pl.col("plain").is_in(list(MASK_BUILDERS))
     alone = pl.col("only") & (~out | pl.col("source") | pl.col("by_name"))
     enters = ~out & pl.col("low") & pl.col("plain").is_in(list(MASK_CONSUMERS))
-    rows = rows.with_columns(
-        (pl.col("absorbed") | pl.col("elsewhere").fill_null(False) | builder | alone | enters).alias("wanted")
-    )
+    is_known = pl.col("absorbed") | pl.col("elsewhere").fill_null(False)
+    rows = rows.with_columns((is_known | builder | alone | enters).alias("wanted"))
     handed = (pl.col("wanted") & ~out).any().over("operation")
     return rows.filter(pl.col("wanted") | (out & pl.col("low") & handed))

@@ -10,6 +10,7 @@ have the operation.
 
 import polars as pl
 
+from forensics.graph.numerics.masks import excused
 from forensics.graph.numerics.tensor_rules import SELECTORS
 
 _WAY = ["rank", "launch", "step"]
@@ -27,14 +28,9 @@ def without_removed(frame: pl.DataFrame) -> pl.DataFrame:
     near = frame.join(rows.select(_WAY).unique(), on=_WAY, how="semi").filter(telling)
     rows = _with_fate(rows, near, nan)
     harmless = _harmless(rows, frame, near, nan)
-    wanted = rows.join(harmless, on=["rank", *_SITE], how="semi", nulls_equal=True).filter(
-        pl.col("removed").fill_null(True)
-    )
-    if not wanted.height:
-        return frame
-    return frame.with_columns(
-        pl.when(pl.col("place").is_in(wanted["place"].implode())).then(False).otherwise(pl.col("bad")).alias("bad")
-    )
+    wanted = rows.join(harmless, on=["rank", *_SITE], how="semi", nulls_equal=True)
+    wanted = wanted.filter(pl.col("removed").fill_null(True))
+    return excused(frame, wanted) if wanted.height else frame
 
 
 def _with_fate(rows: pl.DataFrame, near: pl.DataFrame, nan: pl.Expr) -> pl.DataFrame:
@@ -63,12 +59,8 @@ def _with_fate(rows: pl.DataFrame, near: pl.DataFrame, nan: pl.Expr) -> pl.DataF
         pl.col("place").filter(_FORWARD & pl.col("kind").is_null()).max().alias("last_forward"),
     )  # fmt: skip
     rows = rows.join(after, on=_WAY, how="left")
-    quiet = (
-        pl.when(pl.col("last_forward") > pl.col("last_nan"))
-        .then(True)
-        .when(pl.col("last") > pl.col("last_nan"))
-        .then(False)
-    )
+    is_quiet = pl.col("last_forward") > pl.col("last_nan")
+    quiet = pl.when(is_quiet).then(True).when(pl.col("last") > pl.col("last_nan")).then(False)
     return rows.with_columns(pl.coalesce("removes", quiet).alias("removed"))
 
 
@@ -89,7 +81,6 @@ def _harmless(rows: pl.DataFrame, frame: pl.DataFrame, near: pl.DataFrame, nan: 
     ]
     ran = frame.join(first.select("module", "op").unique(), on=["module", "op"], how="semi", nulls_equal=True)
     many = ran.group_by("module", "op").agg(pl.col("rank").n_unique().alias("ranks"))
-    alike = first.join(many, on=["module", "op"], nulls_equal=True).filter(
-        (pl.len().over(_SITE) == pl.col("ranks")) & (pl.col("ranks") > 1)
-    )
+    alike = first.join(many, on=["module", "op"], nulls_equal=True)
+    alike = alike.filter((pl.len().over(_SITE) == pl.col("ranks")) & (pl.col("ranks") > 1))
     return pl.concat([*proven, alike.select("rank", *_SITE)]).unique()

@@ -6,7 +6,6 @@ optimizer over the stated group of their gradient all_reduce. Different figures 
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -31,14 +30,10 @@ class Divergence(msgspec.Struct, frozen=True):
     members: tuple[int, ...]
 
 
-def first_divergence(
-    frame: pl.DataFrame, share: float = 0.0, idle: Mapping[int, int] = MappingProxyType({})
-) -> Divergence | None:
+def first_divergence(frame: pl.DataFrame, share: float, idle: Mapping[int, int]) -> Divergence | None:
     """`frame`: rows of tensor_ops.read_rows, one launch. The earliest by step, then by place in program order. `idle`: rank →
     the step whose update it left out by right; from then on its parameters are not compared."""
-    comms = frame.filter(
-        pl.col("kind").is_in(list(EQUAL_OUTPUTS)) & pl.col("group_ranks").is_not_null() & ~pl.col("inferred")
-    )
+    comms = frame.filter(pl.col("kind").is_in(list(EQUAL_OUTPUTS)) & ~pl.col("inferred")).drop_nulls("group_ranks")
     params = frame.filter(_UPDATED)
     for rank, step in idle.items():
         params = params.filter((pl.col("rank") != rank) | (pl.col("step") < step))
@@ -76,15 +71,13 @@ class Before(msgspec.Struct, frozen=True):
     equal: Row | None = None
 
 
-def before(frame: pl.DataFrame, found: Divergence, share: float = 0.0) -> Before:
+def before(frame: pl.DataFrame, found: Divergence, share: float) -> Before:
     """The update that shows replicas apart may not be what parted them: that they were when the parameter was used in the same step."""
     row = found.row[min(found.row)]
     if row["phase"] != "optimizer" or row["base"] != "param":
         return Before()
     names = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("module", "tensor")]
-    same = frame.filter(
-        pl.all_horizontal(names) & pl.col("rank").is_in(list(found.row)) & ~pl.col("bad").fill_null(True)
-    )
+    same = frame.filter(*names, pl.col("rank").is_in(list(found.row)), ~pl.col("bad").fill_null(True))
     now = same.filter((pl.col("step") == row["step"]) & (pl.col("phase") != "optimizer"))
     updates = same.filter(_UPDATED & (pl.col("step") < row["step"]))
     used = _first_of_each(now, found, share)
@@ -98,10 +91,8 @@ def before(frame: pl.DataFrame, found: Divergence, share: float = 0.0) -> Before
 
 def _first_of_each(rows: pl.DataFrame, found: Divergence, share: float) -> Divergence | None:
     """The first of these rows on each rank, and who agrees in them; null where a rank of `found` has none."""
-    first = {
-        one["rank"]: one
-        for one in rows.sort("place").unique("rank", keep="first", maintain_order=True).iter_rows(named=True)
-    }
+    once = rows.sort("place").unique("rank", keep="first", maintain_order=True)
+    first = {one["rank"]: one for one in once.iter_rows(named=True)}
     if first.keys() != found.row.keys() or len({one["microbatch"] for one in first.values()}) > 1:
         return None
     parts = sorted((tuple(side) for side in sides(first, share)), key=lambda side: (-len(side), side))
@@ -135,11 +126,10 @@ def that_kept(frame: pl.DataFrame, divergence: Divergence) -> frozenset[int]:
     before = frame.filter(_UPDATED & (pl.col("step") < row["step"]) & pl.all_horizontal(names))
     last = {one["rank"]: one for one in before.sort("place").unique("rank", keep="last").iter_rows(named=True)}
     figures = ("checksum", *FIGURES)
-    same = {
-        rank for rank, now in divergence.row.items() if rank in last and all(now[n] == last[rank][n] for n in figures)
-    }
-    all_known = divergence.row.keys() <= last.keys()
-    return frozenset(same) if all_known and 2 * len(same) <= len(divergence.row) else frozenset()
+    if not divergence.row.keys() <= last.keys():
+        return frozenset()
+    same = [rank for rank, now in divergence.row.items() if all(now[name] == last[rank][name] for name in figures)]
+    return frozenset(same) if 2 * len(same) <= len(divergence.row) else frozenset()
 
 
 def _suspicious_steps(comms: pl.DataFrame, params: pl.DataFrame, share: float) -> list[int]:
@@ -148,15 +138,13 @@ def _suspicious_steps(comms: pl.DataFrame, params: pl.DataFrame, share: float) -
     found: set[int] = set()
     for part, key in ((comms, [*names, "group_ranks", "nth"]), (params, [*names, "nth"])):
         shown = [*dict.fromkeys([*names, "group_ranks", "rank", "place", "role", "bad", *FIGURES, "checksum"])]
-        counted = _finite(part.select(shown)).with_columns(
-            pl.col("place").cum_count().over("rank", *names).alias("nth")
-        )
-        figures = [pl.col(name).n_unique() - pl.col(name).has_nulls() > 1 for name in (*FIGURES, "checksum")]
-        unlike = (
-            differ(lambda name: (pl.col(name).min(), pl.col(name).max()), share)
-            if share
-            else pl.any_horizontal(figures)
-        )
+        nth = pl.col("place").cum_count().over("rank", *names)
+        counted = _finite(part.select(shown)).with_columns(nth.alias("nth"))
+        if share:
+            unlike = differ(lambda name: (pl.col(name).min(), pl.col(name).max()), share)
+        else:
+            figures = (pl.col(name) for name in (*FIGURES, "checksum"))
+            unlike = pl.any_horizontal(one.n_unique() - one.has_nulls() > 1 for one in figures)
         found |= set(counted.group_by(key).agg(unlike.alias("differ")).filter("differ")["step"].to_list())
     return sorted(found)[:8]
 
@@ -167,8 +155,7 @@ def _finite(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _shards(frame: pl.DataFrame) -> set[str]:
     """Parameters that are sent by a gather: shards differ by design."""
-    sent = frame.filter((pl.col("kind") == "all_gather") & (pl.col("base") == "param"))
-    return values(sent["module"])
+    return values(frame.filter((pl.col("kind") == "all_gather") & (pl.col("base") == "param"))["module"])
 
 
 def _parameters(

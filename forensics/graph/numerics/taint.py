@@ -8,7 +8,9 @@ observed clean values; clean calls are dropped before.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, Literal
 
 import msgspec
@@ -75,6 +77,10 @@ def spread(ops: pl.DataFrame, clean: Clean, expected: frozenset[int]) -> Spread:
     return _Simulation(ops, clean, expected).run()
 
 
+def _union(taints: Iterable[int]) -> int:
+    return reduce(or_, taints, 0)
+
+
 class _Simulation:
     def __init__(self, ops: pl.DataFrame, clean: Clean, expected: frozenset[int]) -> None:
         self.rank: list[int] = ops["rank"].to_list()
@@ -95,8 +101,7 @@ class _Simulation:
         self.known = expected >= self.present
         self.expected = expected | frozenset(range(max(self.present) + 1))  # ranks are numbered without holes
         self.out = Spread()
-        self.calls, callers = self._doubtful(match(ops))
-        self.callers = callers
+        self.calls, self.callers = self._doubtful(match(ops))
         self.call_of = {at: number for number, call in enumerate(self.calls) for at in call.rows.values()}
         self.taint: dict[int, int] = dict.fromkeys(self.present, 0)
         self.unseen = self.expected - self.present
@@ -245,11 +250,7 @@ class _Simulation:
         if isinstance(key, int):
             self._fire(self.calls[key], key)
         else:
-            both = 0
-            for rank in here:
-                both |= self.taint[rank]
-            for rank in here:
-                self.taint[rank] = both
+            self.taint |= dict.fromkeys(here, _union(self.taint[rank] for rank in here))
         ready.extend(sorted(here - {now}))
 
     def _unblock(
@@ -356,9 +357,7 @@ class _Simulation:
             given[call.root], clocks[call.root] = self.posted[number]
         time = 1 + max(clocks.values())
         receivers = self._receivers(call)
-        union = self._haunted(far) if far else 0
-        for bits in given.values():
-            union |= bits
+        union = _union(given.values()) | (self._haunted(far) if far else 0)
         born = 0
         if not union and any(self.outputs[call.rows[rank]] for rank in receivers):
             union = born = self._origin(call, members, senders, receivers, time)
@@ -441,8 +440,6 @@ class _Simulation:
         return bool(sum(peaks) > limit)
 
     def _close(self) -> None:
-        left = 0
-        for bits in self.taint.values():
-            left |= bits
+        left = _union(self.taint.values())
         for number, root in enumerate(self.out.roots):
             root.ended = not left >> number & 1

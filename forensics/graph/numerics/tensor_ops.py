@@ -147,19 +147,13 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
     `Tensor.masked_fill_.0` → `masked_fill`; `torch.distributed.all_reduce` → `all_reduce`. Each name is looked at once.
     """
     text = pl.col("op").str.to_lowercase().str.replace(_AFTER_NAME, "")
-    ops = frame.select(pl.col("op").unique()).with_columns(
-        text.str.extract(r"([^.]+)$", 1).str.strip_chars_end("_").alias("plain")
-    )
+    plain = text.str.extract(r"([^.]+)$", 1).str.strip_chars_end("_")
     kind = pl.col("op").map_elements(kind_of, return_dtype=pl.String)
-    tensors = frame.select(pl.col("tensor").unique()).with_columns(
-        pl.when(pl.col("tensor").str.contains(PARAM_GRADS))
-        .then(pl.lit("param_grad"))
-        .otherwise(pl.col("tensor").str.extract(r"^([^.]+)", 1))
-        .alias("base")
-    )
-    frame = frame.join(
-        ops.with_columns(kind.alias("kind")), on="op", how="left", nulls_equal=True, maintain_order="left"
-    )
+    ops = frame.select(pl.col("op").unique()).with_columns(plain=plain, kind=kind)
+    is_gradient, first = pl.col("tensor").str.contains(PARAM_GRADS), pl.col("tensor").str.extract(r"^([^.]+)", 1)
+    base = pl.when(is_gradient).then(pl.lit("param_grad")).otherwise(first)
+    tensors = frame.select(pl.col("tensor").unique()).with_columns(base=base)
+    frame = frame.join(ops, on="op", how="left", nulls_equal=True, maintain_order="left")
     return frame.join(tensors, on="tensor", how="left", nulls_equal=True, maintain_order="left")
 
 
@@ -236,32 +230,27 @@ def _without_destinations(frame: pl.DataFrame) -> pl.DataFrame:
     many = slots.filter(pl.col("slot").n_unique().over("operation") > 1)
     sizes = {text: len(rank_list(text) or ()) for text in many["group_ranks"].drop_nulls().unique()}
     size = pl.col("group_ranks").replace_strict(sizes, default=None, return_dtype=pl.UInt32)
-    sliced = (
-        (pl.col("slot").n_unique() == size.first())
-        & (pl.col("numel").n_unique() == 1)
-        & (pl.col("kind").first() != "all_gather")
-    )
+    is_whole = (pl.col("slot").n_unique() == size.first()) & (pl.col("numel").n_unique() == 1)
+    sliced = is_whole & (pl.col("kind").first() != "all_gather")
     buffers = many.filter(~sliced.over("operation").fill_null(False) & (pl.col("slot") == "0"))["place"]
     if not len(buffers):
         return frame
-    return frame.with_columns(
-        pl.when(pl.col("place").is_in(buffers.implode())).then(None).otherwise(pl.col("role")).alias("role")
-    )
+    is_buffer = pl.col("place").is_in(buffers.implode())
+    return frame.with_columns(pl.when(~is_buffer).then("role").alias("role"))
 
 
 def _judged(frame: pl.DataFrame) -> pl.DataFrame:
     """Adds `nan`, `inf`, `bad`: counts decide where present, else min, max and absmax; mean and norm never do."""
-    figures = [pl.col(name) for name in ("min", "max", "absmax")]
-    seen = pl.any_horizontal(figure.is_not_null() for figure in figures)
-    nan = pl.any_horizontal(figure.is_nan().fill_null(False) for figure in figures)
-    inf = pl.any_horizontal(figure.is_infinite().fill_null(False) for figure in figures)
+    figures = pl.col("min", "max", "absmax")
+    seen = pl.any_horizontal(figures.is_not_null())
+    nan = pl.any_horizontal(figures.is_nan().fill_null(False))
+    inf = pl.any_horizontal(figures.is_infinite().fill_null(False))
     frame = frame.with_columns(
         pl.when(pl.col("nan_count").is_not_null()).then(pl.col("nan_count") > 0).when(seen).then(nan).alias("nan"),
         pl.when(pl.col("inf_count").is_not_null()).then(pl.col("inf_count") > 0).when(seen).then(inf).alias("inf"),
     )
-    flag = pl.any_horizontal(
-        pl.col(name).str.contains(FOUND_INF).fill_null(False) for name in ("module", "op", "tensor")
-    )
+    named = pl.col("module", "op", "tensor")
+    flag = pl.any_horizontal(named.str.contains(FOUND_INF).fill_null(False))
     raised = pl.coalesce("absmax", "max", "min")
     found = pl.when(raised.is_nan() | (raised.abs() > 0)).then(True).when(raised.is_not_null()).then(False)
     bad = (
@@ -270,9 +259,8 @@ def _judged(frame: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("nan").is_null() & pl.col("inf").is_null()).then(None)
         .otherwise(pl.col("nan").fill_null(False) | pl.col("inf").fill_null(False))
     )  # fmt: skip
-    unnamed = (
-        pl.col("role").is_null() & pl.col("bad") & pl.col("nan") & ~pl.col("base").is_in(list(_NAMED)).fill_null(False)
-    )
+    is_named = pl.col("base").is_in(list(_NAMED)).fill_null(False)
+    unnamed = pl.col("role").is_null() & pl.col("bad") & pl.col("nan") & ~is_named
     frame = frame.with_columns(bad.alias("bad"))
     frame = frame.with_columns(pl.when(unnamed).then(pl.lit("any")).otherwise(pl.col("role")).alias("role"))
     return without_masks(without_removed(frame))
@@ -356,7 +344,7 @@ def _openings(frame: pl.DataFrame) -> pl.Series:
     firsts = firsts.filter((pl.col("chunk").fill_null(0) == 0) & ~pl.col("brought"))
     made = forward.filter(local & (pl.col("role") == "out") & pl.col("shape").is_not_null())
     made = made.select(*way, "shape", pl.col("place").alias("made"))
-    pairs = firsts.select(*way, "operation", "shape", "place", "since").join(made, on=[*way, "shape"], how="inner")
+    pairs = firsts.select(*way, "operation", "shape", "place", "since").join(made, on=[*way, "shape"])
     derived = pairs.filter((pl.col("made") > pl.col("since")) & (pl.col("made") < pl.col("place")))["operation"]
     return firsts.filter(~pl.col("operation").is_in(derived.implode()))["operation"]
 

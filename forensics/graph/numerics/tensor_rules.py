@@ -78,4 +78,3 @@ LARGEST: Mapping[str, float] = {
     "float32": 3.4028234663852886e38, "fp32": 3.4028234663852886e38, "float": 3.4028234663852886e38,
     "e4m3": 448.0, "float8_e4m3fn": 448.0, "e5m2": 57344.0, "float8_e5m2": 57344.0,
 }  # fmt: skip
-PHASES = ("forward", "recompute", "backward", "comm", "grad_sync", "optimizer")

@@ -42,9 +42,8 @@ def _sample(frame: pl.DataFrame) -> pl.DataFrame:
     """Clean operations without parameters of the first steps that several ranks show, one row each: the figures of
     what went in and of what came out."""
     is_local = pl.col("kind").is_null() & pl.col("phase").fill_null("forward").is_in(_PHASES)
-    is_of_some = (
-        pl.col("kind").is_in(sorted(EQUAL_OUTPUTS)) & pl.col("group").is_null() & pl.col("group_ranks").is_null()
-    )
+    is_nobodys = pl.col("group").is_null() & pl.col("group_ranks").is_null()
+    is_of_some = pl.col("kind").is_in(sorted(EQUAL_OUTPUTS)) & is_nobodys
     local = (is_local | is_of_some) & pl.col("module").is_not_null()
     shared = frame.lazy().group_by("step").agg(pl.col("rank").n_unique().alias("ranks")).filter(pl.col("ranks") > 1)
     steps = shared.sort("step").head(_STEPS).collect()["step"]

@@ -43,12 +43,8 @@ class Program(msgspec.Struct, frozen=True):
 def programs(operations: pl.DataFrame, layout: Layout) -> list[Program]:
     """Operations (rank, step, kind, number, sort, start_ms, end_ms) → a program for each form of steps, those of most steps
     first; steps that cannot be put in order are left out."""
-    formed = operations.group_by("step").agg(
-        form=pl.struct("rank", "kind", "number").hash(1).sum(),
-        ms=pl.col("end_ms").max() - pl.col("start_ms").min(),
-        n=pl.len(),
-    )
-    formed = formed.filter(pl.col("n") <= _OPERATIONS)
+    form, length = pl.struct("rank", "kind", "number").hash(1).sum(), pl.col("end_ms").max() - pl.col("start_ms").min()
+    formed = operations.group_by("step").agg(form=form, ms=length, n=pl.len()).filter(pl.col("n") <= _OPERATIONS)
     forms = formed.sort("ms", "step").group_by("form", maintain_order=True).agg("step")
     forms = forms.sort(pl.col("step").list.len(), pl.col("step").list.min(), descending=[True, False])
     made = (
@@ -143,9 +139,8 @@ def _pairs(places: Mapping[Place, object], layout: Layout) -> list[tuple[Place, 
 def _collectives(own: pl.DataFrame, layout: Layout) -> list[tuple[Place, ...]]:
     """Operations that several ranks are done with together, whatever their name says."""
     ways = {kind: way_of(kind) for kind in own["kind"].unique().to_list()}
-    shared = own.filter(
-        pl.col("kind").is_in([kind for kind, way in ways.items() if not way.towards and way.transfer is None])
-    )
+    of_all = [kind for kind, way in ways.items() if not way.towards and way.transfer is None]
+    shared = own.filter(pl.col("kind").is_in(of_all))
     ranks = own["rank"].unique().sort().to_list()
     axes = sorted({axis for rank in ranks for axis in layout.get(rank, {})})
     candidates: list[dict[int, int]] = [dict.fromkeys(ranks, 0)]
@@ -154,13 +149,9 @@ def _collectives(own: pl.DataFrame, layout: Layout) -> list[tuple[Place, ...]]:
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys.values()))}
         candidates.append({rank: numbers[key] for rank, key in keys.items()})
     what = ["kind", "number"]
-    alone = shared.group_by(*what).agg(
-        left=(pl.col("end_ms") - pl.col("start_ms")).mean(), least=pl.col("sort").first()
-    )
-    best = {
-        (kind, number): (left * (_EXPLAINED if sort != "wait" else _BETTER), -1)
-        for kind, number, left, sort in alone.rows()
-    }
+    least = pl.when(pl.col("sort").first() != "wait").then(_EXPLAINED).otherwise(_BETTER)
+    alone = shared.group_by(*what).agg(left=(pl.col("end_ms") - pl.col("start_ms")).mean() * least)
+    best = {(kind, number): (left, -1) for kind, number, left in alone.rows()}
     for index, groups in enumerate(candidates):
         for kind, number, left in _explained(shared.with_columns(group=pl.col("rank").replace_strict(groups))).rows():
             if left < best[kind, number][0]:
@@ -177,19 +168,13 @@ def _explained(shared: pl.DataFrame) -> pl.DataFrame:
     """Operations with `group` → kind, number, left: how long each takes after the last of its group has come; only where
     nobody is done before that and all are done at about one time."""
     what = ["kind", "number", "group", "step"]
+    end = pl.col("end_ms")
     each = shared.group_by(what).agg(
-        n=pl.len(),
-        came=pl.col("start_ms").max(),
-        first=pl.col("end_ms").min(),
-        last=pl.col("end_ms").max(),
-        mean=pl.col("end_ms").mean(),
+        n=pl.len(), came=pl.col("start_ms").max(), first=end.min(), last=end.max(), mean=end.mean()
     )
     took = pl.col("first") - pl.col("came")
     is_one = pl.max_horizontal(took, pl.lit(_APART_MS)) >= pl.col("last") - pl.col("first")
     fits = (took >= -_APART_MS) & is_one
-    groups = each.group_by("kind", "number").agg(
-        fits=fits.mean(),
-        n=pl.col("n").max(),
-        left=((pl.col("mean") - pl.col("came")) * pl.col("n")).sum() / pl.col("n").sum(),
-    )
+    left = ((pl.col("mean") - pl.col("came")) * pl.col("n")).sum() / pl.col("n").sum()
+    groups = each.group_by("kind", "number").agg(fits=fits.mean(), n=pl.col("n").max(), left=left)
     return groups.filter((pl.col("fits") >= _MOST) & (pl.col("n") > 1)).select("kind", "number", "left")

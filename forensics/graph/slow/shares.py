@@ -17,9 +17,10 @@ from typing import TypeVar
 import msgspec
 import polars as pl
 
+from forensics.facts.durations.phase_times import with_sort
 from forensics.graph.slow.program import Layout
-from forensics.graph.slow.what_if import Part, parts
-from parsers.text.durations import sort_of, way_of
+from forensics.graph.slow.replay import Part, parts
+from parsers.text.durations import way_of
 
 _FAITHFUL = 0.05  # of the measured time: how far the replay of what was may lie beside it
 MATTERS = 0.03  # of the time: less is lost in any job
@@ -70,20 +71,13 @@ def operations_of(timings: pl.DataFrame) -> pl.DataFrame:
     """Rows of `timings` that say when they began → rank, step, kind, number, sort, start_ms, end_ms, file, line, host.
 
     `number`: the n-th of its kind in the step of its rank; `sort`: wait, else work of the rank's own."""
-    told = timings.filter(
-        pl.col("start_ms").is_not_null()
-        & (pl.col("value_ms") >= 0)
-        & pl.col("rank").is_not_null()
-        & pl.col("step").is_not_null()
-    )
-    of_rank = ["rank", "step", "kind"]
-    sorts = {kind: sort_of(kind) for kind in told["phase"].drop_nulls().unique().to_list()}
-    found = told.select(
+    told = timings.filter(pl.col("value_ms") >= 0).drop_nulls(["start_ms", "rank", "step"])
+    found = with_sort(told).select(
         "rank", "step", kind="phase", start_ms="start_ms", end_ms=pl.col("start_ms") + pl.col("value_ms"), host="host", file="file",
-        line=pl.coalesce("line", "record"),
-    ).with_columns(sort=pl.col("kind").replace_strict(sorts, default=None, return_dtype=pl.String).fill_null("work"))  # fmt: skip
+        line=pl.coalesce("line", "record"), sort=pl.col("sort").fill_null("work"),
+    )  # fmt: skip
     found = found.filter(pl.col("sort") != "whole").sort("rank", "step", "kind", "start_ms", "end_ms")
-    return found.with_columns(number=pl.int_range(pl.len()).over(of_rank))
+    return found.with_columns(number=pl.int_range(pl.len()).over("rank", "step", "kind"))
 
 
 class Replays(msgspec.Struct, frozen=True, dict=True):
@@ -126,15 +120,12 @@ class Replays(msgspec.Struct, frozen=True, dict=True):
         label: Callable[[int, str], Hashable] = {
             "rank": lambda rank, kind: rank, "kind": lambda rank, kind: kind, "host": lambda rank, kind: self.host_of.get(rank)
         }.get(axis, lambda rank, kind: self.layout.get(rank, {}).get(axis))  # fmt: skip
-        labels = sorted(
-            {label(rank, kind) for rank, kind in self.operations.select("rank", "kind").unique().rows()} - {None},
-            key=str,
-        )
+        places = self.operations.select("rank", "kind").unique().rows()
+        labels = sorted({label(rank, kind) for rank, kind in places} - {None}, key=str)
         found: dict[Hashable, float] = defaultdict(float)
         for part, alike in zip(self.parts, map(Part.as_table, self.parts, self.alike), strict=True):
-            for one, ms in part.ms(
-                lambda places: (label(rank, kind) for rank, kind, _ in places), labels, part.as_was, alike
-            ).items():
+            took = part.ms(lambda own: (label(rank, kind) for rank, kind, _ in own), labels, part.as_was, alike)
+            for one, ms in took.items():
                 found[one] += float(ms.sum())
         (base,) = self.totals([self.alike])
         return {one: ms / base for one, ms in found.items()}
@@ -145,12 +136,12 @@ class Replays(msgspec.Struct, frozen=True, dict=True):
         if not self.parts:
             return None
         tables = [_with_peers(part.nodes) for part in self.parts]
+        within_stage, across_stages = (
+            [_evened(table, *of) for table in tables] for of in (("stage", "kind"), ("kind",))
+        )
         was, alike, evened, across = self.totals(
-            [
-                [part.nodes for part in self.parts], self.alike, [_within_stage(table) for table in tables],
-                [_across_stages(table) for table in tables],
-            ]
-        )  # fmt: skip
+            [[part.nodes for part in self.parts], self.alike, within_stage, across_stages]
+        )
         measured = sum(float(part.measured.sum()) for part in self.parts)
         if measured <= 0 or abs(was / measured - 1) > _FAITHFUL or self._untold(measured):
             return None
@@ -186,11 +177,11 @@ class Replays(msgspec.Struct, frozen=True, dict=True):
     def _untold(self, measured: float) -> bool:
         """Do ranks wait for long, and nothing tells for whom? Then a replay keeps these waits whatever is healed."""
         ranks = self.operations["rank"].n_unique()
-        waits = (
-            part.nodes.filter((pl.col("sort") == "wait") & ~pl.col("who").str.contains(",")) for part in self.parts
+        waits = (pl.col("sort") == "wait") & ~pl.col("who").str.contains(",")
+        untold, unseen = (
+            sum(float(part.nodes.filter(each)["ms"].sum()) for part in self.parts) / ranks / measured
+            for each in (waits, pl.col("kind") == IDLE)
         )
-        idle = (part.nodes.filter(pl.col("kind") == IDLE) for part in self.parts)
-        untold, unseen = (sum(float(rows["ms"].sum()) for rows in each) / ranks / measured for each in (waits, idle))
         return untold > _UNTOLD or unseen > _IDLE
 
     def _needed(
@@ -217,13 +208,10 @@ def _without(tables: Sequence[pl.DataFrame], culprits: Iterable[str]) -> list[pl
 
 def _with_idle(operations: pl.DataFrame) -> pl.DataFrame:
     """With rows of the kind IDLE before operations that ranks of some step began with nothing in hand."""
-    order = operations.sort("rank", "step", "start_ms", "end_ms", "kind", "number").with_columns(
-        busy=pl.max_horizontal(
-            pl.col("end_ms").cum_max().shift(1).over("rank", "step"), pl.col("start_ms").min().over("step")
-        )
-    )
-    place = ["kind", "number"]
-    idle = order.filter((pl.col("start_ms") - pl.col("busy") > _IDLE_MS).any().over(place))
+    ended = pl.col("end_ms").cum_max().shift(1).over("rank", "step")
+    busy = pl.max_horizontal(ended, pl.col("start_ms").min().over("step"))
+    order = operations.sort("rank", "step", "start_ms", "end_ms", "kind", "number").with_columns(busy=busy)
+    idle = order.filter((pl.col("start_ms") - pl.col("busy") > _IDLE_MS).any().over("kind", "number"))
     idle = idle.with_columns(
         end_ms="start_ms", start_ms=pl.min_horizontal("busy", "start_ms"), kind=pl.lit(IDLE), sort=pl.lit("host")
     )
@@ -247,22 +235,16 @@ def _is_idle(tables: Sequence[pl.DataFrame], rank: int) -> bool:
 
 def _typical(nodes: pl.DataFrame) -> pl.DataFrame:
     """Nodes with `ms` of all of their kind alike."""
-    ms = pl.col("ms")
-    return nodes.with_columns(
-        ms=pl.when("together").then(ms.median().over("kind", "together")).otherwise(ms.mean().over("kind", "together"))
-    )
+    middle, mean = (one.over("kind", "together") for one in (pl.col("ms").median(), pl.col("ms").mean()))
+    return nodes.with_columns(ms=pl.when("together").then(middle).otherwise(mean))
 
 
 def _with_peers(nodes: pl.DataFrame) -> pl.DataFrame:
     """Nodes with `peer_ms`: the middle of the means of all of the same kind and stage in the same step, null where they are few;
     `stage_ms`: the same of own work however few, else as it was."""
     step = ["stage", "kind", "together", "step"]
-    middles = (
-        nodes.group_by(*step, "who")
-        .agg(ms=pl.col("ms").mean())
-        .group_by(step)
-        .agg(peer_ms=pl.col("ms").median(), peers=pl.len())
-    )
+    means = nodes.group_by(*step, "who").agg(pl.col("ms").mean())
+    middles = means.group_by(step).agg(peer_ms=pl.col("ms").median(), peers=pl.len())
     return nodes.join(middles, on=step, how="left", maintain_order="left").with_columns(
         peer_ms=pl.when(pl.col("peers") >= _PEERS).then("peer_ms"),
         stage_ms=pl.when("together").then("ms").otherwise("peer_ms"),
@@ -280,15 +262,9 @@ def _in_the_long_run(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _within_stage(table: pl.DataFrame) -> pl.DataFrame:
-    """All micro-batches, steps and ranks of a stage alike."""
-    return table.with_columns(
-        ms=pl.when("together").then("ms").otherwise(pl.col("stage_ms").mean().over("stage", "kind"))
-    )
-
-
-def _across_stages(table: pl.DataFrame) -> pl.DataFrame:
-    return table.with_columns(ms=pl.when("together").then("ms").otherwise(pl.col("stage_ms").mean().over("kind")))
+def _evened(table: pl.DataFrame, *of: str) -> pl.DataFrame:
+    """All own work alike that is alike in these columns, whatever its micro-batch, step and rank."""
+    return table.with_columns(ms=pl.when("together").then("ms").otherwise(pl.col("stage_ms").mean().over(of)))
 
 
 def _stages(table: pl.DataFrame) -> tuple[int, int | None, float, tuple[int, ...]]:
@@ -310,17 +286,10 @@ def _lengths(operations: pl.DataFrame) -> tuple[float, float]:
     own = operations.filter(pl.col("sort") != "wait").with_columns(
         way=pl.col("kind").replace_strict(ways, return_dtype=pl.Int64), ms=pl.col("end_ms") - pl.col("start_ms")
     )
-    rel = (pl.col("ms") / pl.col("ms").mean().over("rank", "way") - 1).alias("rel")
-    each = (
-        own.filter(pl.col("way") != 0)
-        .group_by("rank", "step", "number", "way")
-        .agg(pl.col("ms").sum())
-        .with_columns(rel)
-    )
+    each = own.filter(pl.col("way") != 0).group_by("rank", "step", "number", "way").agg(pl.col("ms").sum())
+    each = each.with_columns(rel=pl.col("ms") / pl.col("ms").mean().over("rank", "way") - 1)
     both = each.filter(pl.col("way") > 0).join(each.filter(pl.col("way") < 0), on=["rank", "step", "number"])
     if both.height < 3:
         return 0.0, 0.0
-    spread, together = both.select(
-        pl.col("rel_right").std().alias("spread"), pl.corr("rel", "rel_right").alias("together")
-    ).row(0)
+    spread, together = both.select(spread=pl.col("rel_right").std(), together=pl.corr("rel", "rel_right")).row(0)
     return float(spread or 0.0), float(together) if together == together else 0.0
