@@ -41,6 +41,7 @@ _PREFIX = regex(r"[\[(][^\s\])]{1,40}[\])] (?:[A-Za-z][\w().-]{0,30} ?){1,3}[:|]
 _HEADINGS = 3
 _BESIDE = 2  # characters between a name and its column at most
 _FEWEST = 2
+_GLUED = regex(r"[A-Za-z][_-]?\d+\Z")  # a number of a name
 _SKEW_NS = 5_000_000_000  # clocks of hosts, and when lines come out, differ by this at most
 
 
@@ -212,7 +213,9 @@ def leave_out(rows: Sequence[Row], column: int, said: Mapping[str, Sequence[Said
 
 def may_count_arrivals(rows: Sequence[Row], column: int) -> bool:
     """May a column of lines of several places count who has come, `joined, 3 of 8`? Unless one came clearly before somebody of a smaller number, as clocks
-    tell; but one who hands numbers out says them first, `3 of 6 goes to node9`."""
+    tell; but one who hands numbers out says them first, `3 of 6 goes to node9`, and `r3` is what somebody is called."""
+    if all(_GLUED.search(row.said.line.text[: row.ends[column]]) for row in rows):
+        return False
     if len({row.said.file for row in rows}) == 1 and all(_is_before_names(row, column) for row in rows):
         return False
     times = [row.said.line.time_ns for row in sorted(rows, key=lambda row: row.numbers[column])]
