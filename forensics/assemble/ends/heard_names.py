@@ -32,8 +32,9 @@ class HeardNames:
         self._ranks: defaultdict[str, set[int]] = defaultdict(set)
         for name, file, rank in told:
             self._told[name].setdefault(file, set()).add(rank)
-            for folder in _folders(file) if rank is not None else ():
-                self._ranks[folder].add(rank)
+            if rank is not None:
+                for folder in _folders(file):
+                    self._ranks[folder].add(rank)
         self._held: defaultdict[str, set[str]] = defaultdict(set)
         for file in files:
             for folder in _folders(file):
