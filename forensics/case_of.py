@@ -46,6 +46,7 @@ from forensics.assemble.who.kernel_looks import with_parents
 from forensics.assemble.who.launcher_counts import with_program_ranks
 from forensics.assemble.who.left_pids import with_left_pids
 from forensics.assemble.who.named_pids import with_named_pids
+from forensics.assemble.who.numbers_of_places import without_numbers_of_places
 from forensics.assemble.who.told_arguments import with_told_arguments
 from forensics.assemble.who.told_gone import with_told_gone
 from forensics.assemble.who.told_lines import without_lines
@@ -72,7 +73,8 @@ def case_of(
     a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
     tables, addresses = without_lines(tables, DIALS, TELLS)
     tables, calls = without_lines(tables, CALL, PRINTED)
-    tables = with_told_arguments(with_ranks_of_agents(without_group_counts(tables)))
+    tables = without_group_counts(without_numbers_of_places(tables))
+    tables = with_told_arguments(with_ranks_of_agents(tables))
     tables = with_program_ranks(with_told_gone(with_parents(with_left_pids(with_named_pids(with_dump_ranks(tables))))))
     identity = identify(tables)
     whole = with_named_pods(globalise(tables, identity), identity)

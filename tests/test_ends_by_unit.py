@@ -127,3 +127,52 @@ def test_the_log_of_that_name_beside_it(tmp_path: Path, form: str, dead: int) ->
 
 def test_a_name_that_no_process_there_has(tmp_path: Path) -> None:
     assert analyze(written(tmp_path, files([3], "supervisord", "web_{:02}"))).verdict.ranks == []
+
+
+LAYOUTS = {
+    "a folder for each place": ("cab-1/logs", "cab-2/logs", "cab-2/supervisord.log"),
+    "the end in a folder beside": ("cab-1/logs", "cab-2/logs", "cab-2/sup/supervisord.log"),
+    "called after its place": ("cab-1/logs", "cab-2/logs", "journals/cab-2.txt"),
+    "called after its place, above": ("cab-1/logs", "cab-2/logs", "supervisord.cab-2.log"),
+    "places of words": ("oak/logs", "elm/logs", "elm/supervisord.log"),
+    "places of numbers": ("1/logs", "2/logs", "2/supervisord.log"),
+    "deeper": ("job/cab-1/logs", "job/cab-2/logs", "job/cab-2/sup/out.txt"),
+}
+SECOND = {
+    "known": "rank {rank} of 4, pid {pid}",
+    "nobody's": "up, pid {pid}",
+    "empty": "",
+    "no log": None,
+}
+
+
+def of_places(layout: str, second: str, name: str) -> dict[str, list[str]]:
+    """Two places call their processes alike, and number them from 0; rank 3 was killed, as is told at the second one."""
+    *folders, ends = LAYOUTS[layout]
+    made = {ends: [FORMS["supervisord"].format(s=10, name=name.format(1))]}
+    for rank in range(4):
+        says = SECOND["known" if rank < 2 else second]
+        steps = [f"2026-02-01T04:{minute:02}:00 step={minute} loss=0.4{minute}" for minute in range(20)]
+        if says is not None:
+            log = f"{folders[rank // 2]}/{name.format(rank % 2)}.log"
+            made[log] = [says.format(rank=rank, pid=810 + rank), *steps, *([] if rank == 3 else LOST)] if says else []
+    return made
+
+
+@pytest.mark.parametrize(("layout", "name"), [*((one, "fit_{:02}") for one in LAYOUTS), ("deeper", "train-{}")])
+@pytest.mark.parametrize("second", SECOND)
+def test_an_end_that_one_place_tells_is_of_none_at_another(tmp_path: Path, layout: str, name: str, second: str) -> None:
+    found = analyze(written(tmp_path, of_places(layout, second, name))).verdict
+    assert 1 not in found.ranks and found.suspects.ranks != [1]
+    if second == "known" and layout not in ("called after its place", "called after its place, above"):
+        assert found.ranks == [3]
+
+
+@pytest.mark.parametrize("ends", ["supervisord.log", "sup/supervisord.log", "head/logs/out.txt"])
+@pytest.mark.parametrize("folder", ["", "logs/", "job-7/"])
+def test_one_place_holds_all_of_a_job(tmp_path: Path, ends: str, folder: str) -> None:
+    made = {ends: [FORMS["supervisord"].format(s=10, name="fit_03")]}
+    for rank in range(4):
+        steps = [f"2026-02-01T04:{minute:02}:00 step={minute} loss=0.4{minute}" for minute in range(20)]
+        made[f"{folder}fit_{rank:02}.log"] = [f"rank {rank} of 4, pid {rank}", *steps, *([] if rank == 3 else LOST)]
+    assert analyze(written(tmp_path, made)).verdict.ranks == [3]

@@ -73,6 +73,53 @@ OTHERS: dict[str, Files] = {
 }  # fmt: skip
 
 
+LIST, LOOKED_UP = f"hosts = {list(NODES)}", "rank = hosts.index(socket.gethostname())"
+MEMBERS = f'MEMBERS="{listed(NODES, " ")}"'
+CHANGED: tuple[list[str], ...] = (
+    [LIST, f"{LOOKED_UP} + 1"],
+    [LIST, f"{LOOKED_UP} * 8 + slot"],
+    [LIST, LOOKED_UP, "rank += 1"],
+    [LIST, LOOKED_UP, "rank = rank + 1"],
+    [LIST, LOOKED_UP, 'os.environ["RANK"] = str(rank + 1)'],
+    [LIST, "rank = (hosts.index(socket.gethostname()) + 2) % 4"],
+    [LIST, "rank = hosts[1:].index(socket.gethostname())"],
+    [LIST, "hosts = hosts[1:]", LOOKED_UP],
+    [LIST, "hosts = [one for one in hosts if one != head]", LOOKED_UP],
+    [LIST, "hosts.pop(0)", LOOKED_UP],
+    [LIST, "hosts.insert(0, head)", LOOKED_UP],
+    [LIST, "del hosts[0]", LOOKED_UP],
+    [LIST, "head, *hosts = hosts", LOOKED_UP],
+    [LIST, "hosts[0], hosts[1] = hosts[1], hosts[0]", LOOKED_UP],
+    [LIST, LOOKED_UP, "torchrun(node_rank=rank, nproc_per_node=2)"],
+    [MEMBERS, GREP[0]],
+    [MEMBERS, GREP[0], "export RANK=$((RANK+1))"],
+    [MEMBERS, GREP[0], "export RANK=$((RANK-2))"],
+    [MEMBERS, *GREP[:2], "export RANK=$((RANK*2))"],
+    [MEMBERS, GREP[0].replace("| grep", "| sed 1d | grep"), GREP[1]],
+    [MEMBERS, GREP[0].replace("| grep", "| grep -v kn-31 | grep"), GREP[1]],
+    [MEMBERS, "MEMBERS=${MEMBERS#* }", *GREP],
+    [MEMBERS, "set -- $MEMBERS; shift; MEMBERS=$*", *GREP],
+    [MEMBERS, 'MEMBERS="head $MEMBERS"', *GREP],
+)
+KEPT: tuple[list[str], ...] = (
+    [LIST, "world, head = len(hosts), hosts[0]", LOOKED_UP, "print(rank, len(hosts))"],
+    [LIST, "rank = str(hosts.index(socket.gethostname()))  # from 0"],
+    [LIST, "for one in hosts:", "    ping(one)", LOOKED_UP, "if rank == 0:", "    serve()"],
+    [MEMBERS, GREP[0].replace("RANK=$(", "RANK=$(($(") + " - 1 ))"],
+    [MEMBERS, "for one in $MEMBERS; do ping -c 1 $one; done", *GREP],
+)
+
+
+@pytest.mark.parametrize("script", CHANGED, ids=lambda lines: lines[-1] if lines[-1] != LOOKED_UP else lines[-2])
+def test_a_list_or_a_number_that_is_changed_tells_no_ranks(script: list[str], tmp_path: Path) -> None:
+    assert not told(tmp_path, {"run": script}).keys() & {*NODES}
+
+
+@pytest.mark.parametrize("script", KEPT, ids=range(len(KEPT)))
+def test_a_list_that_is_read_as_it_is(script: list[str], tmp_path: Path) -> None:
+    assert [told(tmp_path, {"run": script}).get(name) for name in NODES] == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("form", OTHERS)
 def test_other_lists_tell_no_ranks(form: str, tmp_path: Path) -> None:
     found = told(tmp_path, OTHERS[form])

@@ -416,8 +416,13 @@ def arrivals(say: str, seconds: Sequence[int]) -> Files:
     [
         ("joined, {} of 5", [1, 2, 4, 7, 9], False),
         ("up, {} of 5", [1, 2, 4, 7, 9], False),
-        ("joined, {} of 5", [4, 2, 9, 1, 7], True),
-        ("joined, {} of 5", [3, 3, 3, 3, 3], True),
+        ("joined, {} of 5", [1, 1, 2, 2, 3], False),
+        ("joined, {} of 5", [3, 3, 3, 3, 3], False),
+        ("joined, {} of 5", [3, 2, 4, 7, 9], False),
+        ("joined, {} of 5", [5, 4, 3, 2, 1], False),
+        ("joined, {} of 5", [24, 2, 19, 11, 7], True),
+        ("joined, {} of 5", [9, 8, 7, 5, 3], True),
+        ("process {} of 5 joined", [3, 3, 3, 3, 3], True),
         ("process {} of 5 joined", [1, 2, 4, 7, 9], True),
     ],
 )

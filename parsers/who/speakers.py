@@ -33,6 +33,7 @@ from parsers.who.scripts.message_calls import message_calls
 from parsers.who.scripts.renamed import renamed
 from parsers.who.told.contradicted import contradicted
 from parsers.who.told.counted_columns import counted_columns
+from parsers.who.told.documented import of_one_name
 from parsers.who.told.keyed_records import keyed_records
 from parsers.who.told.looked_up import looked_up
 from parsers.who.told.rosters import files_of, rosters
@@ -96,6 +97,7 @@ def _heard(sources: Sequence[Source]) -> tuple[Known, frozenset[str]]:
     claims += gone_processes(said, names, table.where, whole.world or table.size)
     ranks = files_of_pids(said, claims, whole.processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said, names.disputed), **whole.documented(names)}
+    files = of_one_name(files, names)
     size, unknown = whole.world or table.size, [one for one in (*sampled, *others) if one.path not in ranks]
     ranks, claims = with_shares(unknown, size, ranks, claims)
     columns = counted_columns([one for one in unknown if one.path not in ranks], size)

@@ -16,7 +16,7 @@ of srun. Each is asked of what the bundle holds:
   left a line, or just 0 … N-1 where none did), or where the ranks' own hosts agree with the tasks' and there are more tasks than hosts. Where torchrun ran below srun,
   a task is a node's launcher. What ended by SIGTERM or SIGKILL after srun began to stop the step was stopped by it.
 
-Names that mean two ranks mean nobody, nor does one that is known of elsewhere alone, where a file of nobody beside the end is called so. A plain code of something that is only named, and by no name that is known, is of another program.
+Names that mean two ranks mean nobody; places may call their processes alike (heard_names.py). A plain code of something that is only named, and by no name that is known, is of another program.
 
 Fooled by: a job script that gives ranks another order than tasks and prints no host; srun's default order is assumed.
 """
@@ -24,12 +24,12 @@ Fooled by: a job script that gives ranks another order than tasks and prints no 
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import accumulate
 from typing import Any
 
 import msgspec
 import polars as pl
 
+from forensics.assemble.ends.heard_names import HeardNames
 from forensics.assemble.ends.only_end import of_the_only_end
 from forensics.assemble.who.identity import ENDS, hosts_of_ranks, rank_of_file, short_host
 from forensics.model.signals import signal_of
@@ -69,7 +69,7 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     if not events.select(is_open.any()).item():
         return of_the_only_end(tables)
     rows = [row | {"_said": _said(row)} for row in events.filter(is_open).iter_rows(named=True)]
-    names = _Names(tables, identity, rows)
+    names = _Names(tables, identity, rows, job.told)
     gave_up = values(events.filter(pl.col("kind").is_in(_GAVE_UP))["rank"])
     # Where no size is told, ranks that all left a line are the job if a list numbers as many processes; nodes are none.
     is_whole = job.seen == frozenset(range(len(job.seen))) and job.ranks <= job.seen
@@ -117,34 +117,27 @@ def _is_of_another(row: Row) -> bool:
 class _Names:
     """What ranks are called: each name once in its place (a file, a folder), and anywhere."""
 
-    def __init__(self, tables: Tables, identity: pl.DataFrame, ends: list[Row]) -> None:
+    def __init__(self, tables: Tables, identity: pl.DataFrame, ends: list[Row], job: frozenset[int]) -> None:
         self._of_host = unanimous(((short_host(host), rank) for rank, host in hosts_of_ranks(identity).items()))
         claims = tables["ranks"]
         told = claims.filter(pl.col("rank").is_not_null())
-        self._of_pid: dict[int, int] = unanimous(told.select("pid", "rank").drop_nulls().iter_rows())
         local = told.select("file", "local_rank", "rank").drop_nulls()
         self._of_local = unanimous(((file, number), rank) for file, number, rank in local.iter_rows())
         device = told.select("host", "device_index", "rank").drop_nulls()
         self._of_device = unanimous((((short_host(host), number), rank) for host, number, rank in device.iter_rows()))
         self._of_instance = _instances(told, ends)
-        here: list[tuple[Any, int]] = []
+        paths = [str(file) for file in tables["files"]["file"]]
+        pids = HeardNames(told.select("pid", "file", "rank").drop_nulls().iter_rows(), paths, job)
+        called: list[tuple[str, str, int | None]] = []
         for file, name, rank, pid in claims.select("file", "name", "rank", "pid").drop_nulls("name").iter_rows():
-            own = self._of_pid.get(pid) if rank is None else rank
-            if own is not None:
-                here += [(name, own), ((file, name), own), ((file.rpartition("/")[0], name), own)]
-        for file, rank in _files(tables, told).items():
-            *folders, last = str(file).split("/")
-            above = ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)] or [""]
-            for name in dict.fromkeys(_beginnings(last)):
-                here += [(name, rank), *(((folder, name), rank) for folder in above)]
-        self._of_name = unanimous(here)
-        nobodys = tables["files"].filter((pl.col("bytes") > 0) & pl.col("rank").is_null())["file"]
-        self._nobodys = {
-            (folder.rstrip("/"), name)
-            for *folders, last in (str(one).split("/") for one in nobodys)
-            for folder in accumulate(f"{part}/" for part in folders)
-            for name in _beginnings(last)
-        }
+            own = pids.rank(pid, str(file)) if rank is None else rank
+            called += [(name, str(file), own)] if own is not None else []
+        for file, host, rank in told.select("file", "host", "rank").drop_nulls().iter_rows():
+            called += [(name, str(file), rank) for name in dict.fromkeys((str(host), short_host(str(host))))]
+        owners = _files(tables, told)
+        for file in dict.fromkeys([*map(str, owners), *paths]):
+            called += [(name, file, owners.get(file)) for name in dict.fromkeys(_beginnings(file.rpartition("/")[2]))]
+        self._heard = HeardNames(called, paths, job)
 
     def rank(self, row: Row) -> int | None:
         """The rank of whom an end speaks."""
@@ -161,16 +154,16 @@ class _Names:
             yield self._of_local.get((row["file"], row["local_rank"]))
             return
         if told := said.get("name") or (row["host"] if _is_of_container(row) else None):
-            yield self._of_host.get(short_host(str(told)))
+            yield self._called(str(told), row, short_host(str(told)))
         for name in (*(said.get("names") or ()), *([said["name"]] if said.get("name") else ())):
             for word in dict.fromkeys(_variants(str(name))):
                 if row["host"]:
                     yield self._of_instance.get((short_host(row["host"]), word))
-                folder = str(row["file"]).rpartition("/")[0]
-                here = self._of_name.get((row["file"], word), self._of_name.get((folder, word)))
-                # who is called so elsewhere is another one, where a file beside the end is called so
-                is_nobodys = here is None and (folder, word) in self._nobodys
-                yield here if here is not None or is_nobodys else self._of_name.get(word, self._of_host.get(word))
+                yield self._called(word, row, word)
+
+    def _called(self, name: str, row: Row, host: str) -> int | None:
+        """The rank that is called so, else the only one of a host of that name."""
+        return self._heard.rank(name, row["file"]) if self._heard.knows(name) else self._of_host.get(host)
 
 
 def _instances(told: pl.DataFrame, ends: list[Row]) -> dict[tuple[str, str], int]:

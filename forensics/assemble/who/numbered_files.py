@@ -99,7 +99,8 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             numbers = dict(untold.filter(pl.col("file").is_in(own)).select("file", "local_rank").iter_rows())
             found |= numbers if sorted(numbers.values()) == [*range(len(own))] else {}
     known = dict(tables["files"].filter(pl.col("rank").is_not_null()).select("file", "rank").iter_rows())
-    found |= _called(known | found, [file for file in untold["file"] if file not in found], ranks, several)
+    unnamed = [file for file in untold["file"] if file not in found]
+    found |= _called(known | found, unnamed, ranks, several, _sizes(tables))
     found |= _left_over(tables, claims, known | found, {file: ranks[file] for file in untold["file"] if file in ranks})
     unplaced = [file for file in untold["file"] if file not in is_local]
     found |= _placed(claims, unplaced)
@@ -129,10 +130,10 @@ def _rolled(own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:
 
 
 def _called(
-    known: Mapping[str, int], untold: Sequence[str], ranks: Mapping[str, int], several: Collection[str]
+    known: Mapping[str, int], untold: Sequence[str], ranks: Mapping[str, int], several: Collection[str], sizes: set[str]
 ) -> dict[str, int]:
     """Files → the number behind the word that all files of their folder, or of one above it, whose rank is `known` have before their rank, each another one;
-    also in other folders, where it is what one program is called and no other."""
+    also in other folders, where it is what one program is called and no other, and they are all of the job: hosts may each count their own."""
     told: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for file, rank in known.items():
         for word, number in _words(file):
@@ -143,7 +144,11 @@ def _called(
         if len({rank for _, rank in own}) >= _FEWEST and all(number == rank for number, rank in own)
     }
     times = Counter(word for _, word in told)
-    roles = {word for _, word in words if times[word] == 1 and len(word) >= _ROLE and word not in _OF_ANY}
+    roles = {
+        word
+        for (_, word), own in words.items()
+        if times[word] == 1 and len(word) >= _ROLE and word not in _OF_ANY and sizes <= {str(len(own))}
+    }
     words |= {("", word): own for (_, word), own in words.items() if word in roles}
     found: dict[str, int] = {}
     for file in untold if words else ():

@@ -38,7 +38,7 @@ def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
     files = tables["files"].filter(pl.col("host").is_null())["file"].to_list() if known else []
     begins = {word[0] for host in known if (word := _WORD.match(host))}  # a path without any of these words names none
     named = [file for file in files if not begins.isdisjoint(_WORD.findall(file))]
-    found = {file: host for file in named if (host := host_in(file, known)) is not None}
+    found = _of_one({file: host for file in named if (host := host_in(file, known)) is not None}, known)
     if not found:
         return result
     places = _agreeing(tables, pl.DataFrame({"file": list(found), "_host": list(found.values())}))
@@ -62,6 +62,16 @@ def host_in(path: str, known: frozenset[str]) -> str | None:
         if found:
             return found.pop() if len(found) == 1 else None
     return None
+
+
+def _of_one(found: Mapping[str, str], known: frozenset[str]) -> dict[str, str]:
+    """Without files whose paths name another host as well, each another one: a log is of who keeps it, or of whom it is about. One that all name collected them."""
+    several = {
+        file: {one for part in file.split("/") for one in _hosts_of(part, known)} - {host}
+        for file, host in found.items()
+    }
+    is_one = len(set().union(*several.values())) < _SIDES
+    return {file: host for file, host in found.items() if is_one or not several[file]}
 
 
 def _hosts_of(part: str, known: frozenset[str]) -> Iterable[str]:

@@ -33,7 +33,7 @@ from parsers.who.labels.joins import counts_others
 from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.introductions import PROCESS
 from parsers.who.places.contexts import Places
-from parsers.who.places.rows_alike import Row, count_arrivals, families_of, headed, leave_out, speakers
+from parsers.who.places.rows_alike import Row, families_of, go_on, headed, leave_out, may_count_arrivals, speakers
 from parsers.who.scripts.formulas import Called
 
 PID = 100  # a container counts its processes from 1; below this they are not told from other counts
@@ -321,8 +321,10 @@ class _Family:
         apart = [at for at in apart if not self._is_device(at)]
         whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)]]
         whole = [at for at in whole if not self._excluded(at) or self._is_as_begun(at, pids)]
-        several = len({*self._where_}) > 1
-        whole = [at for at in whole if not (several and count_arrivals(self._rows, at))]
+        if len({*self._where_}) > 1:
+            of_place = [] if local is None else self._columns[local]
+            follow = [at for at in whole if go_on(self._where_, self._columns[at], of_place)]
+            whole = follow or [at for at in whole if not may_count_arrivals(self._rows, at)]
         # what stands before the words is whose they are; others, what it was given
         whole = [at for at in whole if self._is_at_head(at)] or whole
         return self._the_one(whole)

@@ -7,7 +7,7 @@ speaker's name: what is behind it is a row as well. Lines of words alone above n
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -40,7 +40,8 @@ _PREFIX = regex(r"[\[(][^\s\])]{1,40}[\])] (?:[A-Za-z][\w().-]{0,30} ?){1,3}[:|]
 _HEADINGS = 3
 _BESIDE = 2  # characters between a name and its column at most
 _FEWEST = 2
-_ARRIVALS = 4  # fewer processes begin in the order of their ranks by chance
+_GLUED = regex(r"[A-Za-z][_-]?\d+\Z")  # a number of a name
+_SKEW_NS = 5_000_000_000  # clocks of hosts, and when lines come out, differ by this at most
 
 
 class Row(NamedTuple):
@@ -207,14 +208,25 @@ def leave_out(rows: Sequence[Row], column: int, said: Begun) -> bool:
     return any(int(found[begins.groups]) not in own for text in lines if (found := begins.match(text)))
 
 
-def count_arrivals(rows: Sequence[Row], column: int) -> bool:
-    """Does a column of lines of several places grow with the clock? So does how many have come, `joined, 3 of 8`; but one who hands numbers out says
-    them first, `3 of 6 goes to node9`."""
+def may_count_arrivals(rows: Sequence[Row], column: int) -> bool:
+    """May a column of lines of several places count who has come, `joined, 3 of 8`? Unless one came clearly before somebody of a smaller number, as clocks
+    tell; but one who hands numbers out says them first, `3 of 6 goes to node9`, and `r3` is what somebody is called."""
+    if all(_GLUED.search(row.said.line.text[: row.ends[column]]) for row in rows):
+        return False
     if len({row.said.file for row in rows}) == 1 and all(_is_before_names(row, column) for row in rows):
         return False
     times = [row.said.line.time_ns for row in sorted(rows, key=lambda row: row.numbers[column])]
     known = [time for time in times if time is not None]
-    return len(known) == len(rows) >= _ARRIVALS and all(before < after for before, after in pairwise(known))
+    latest = accumulate(known, max)
+    return len(known) < len(rows) or all(so_far - time <= _SKEW_NS for so_far, time in zip(latest, known, strict=True))
+
+
+def go_on(places: Sequence[str | None], numbers: Sequence[int], local: Sequence[int]) -> bool:
+    """Do numbers count the processes of each place, several, as their local ranks do, from its first on? Who comes first is in no such order."""
+    first: defaultdict[str | None, list[int]] = defaultdict(list)
+    for place, number, own in zip(places, numbers, local, strict=False):
+        first[place].append(number - own)
+    return bool(first) and all(len(own) >= _FEWEST and len({*own}) == 1 for own in first.values())
 
 
 def _is_before_names(row: Row, column: int) -> bool:

@@ -1,7 +1,7 @@
 """Files whose rank a document tells, by their name or that of a folder that is one process's."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from parsers.schema.names import Names
 from parsers.schema.parser import Source
@@ -10,6 +10,8 @@ from parsers.text.patterns import regex
 from parsers.who.lines.beginnings import Begun
 
 _NUMBER = regex(r"\d{1,4}")
+_WORD = regex(r"[A-Za-z0-9]+")
+_WORDS, _SEVERAL = 12, 2  # of a part of a path; of others
 
 
 def _numbered(paths: Sequence[str], names: Names) -> dict[str, int]:
@@ -63,3 +65,19 @@ def documented(
         if rank is not None and is_alone:
             ranks[source.path] = rank
     return ranks
+
+
+def of_one_name(ranks: Mapping[str, int], names: Names) -> dict[str, int]:
+    """Without files whose paths name another rank as well, `gp13/to-gp14.log`, each another one: a log is of who keeps it, or of whom it is about. Where
+    all name the same one beside their own, that host collected them."""
+    named = {path: {names.rank(word) for word in _runs(path)} - {None, rank} for path, rank in ranks.items()}
+    is_one = len(set().union(*named.values())) < _SEVERAL
+    return {path: rank for path, rank in ranks.items() if is_one or not named[path]}
+
+
+def _runs(path: str) -> Iterator[str]:
+    """What stands between marks in the parts of a path, words that follow each other together."""
+    for part in path.split("/"):
+        words = [found.span() for found in _WORD.finditer(part)][:_WORDS]
+        runs = (part[begin:end] for at, (begin, _) in enumerate(words) for _, end in words[at:])
+        yield from (run for run in runs if not run.isdigit() and len(run) > 1)

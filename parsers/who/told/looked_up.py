@@ -5,7 +5,8 @@
     RANK=$(echo $MEMBERS | tr ' ' '\\n' | grep -nx $ME | cut -d: -f1)⏎RANK=$((RANK-1))                   MEMBERS: "swan heron teal"
 
 What the number is given to must be called a rank, or be the index of a task in TensorFlow's description of its cluster. The list is what any file gives to the name
-that the script takes it from, or to that before it: one list only, of names that are not plain words, no name twice. Sorted, or chosen from, it has another order.
+that the script takes it from, or to that before it: one list only, of names that are not plain words, no name twice. Whatever a script does with the list, or with the number, beside looking it up once
+(sorted, chosen from, shifted, one more), may make another rank of it, and who begins several processes may have looked up a node: then nothing is known.
 
 Fooled by: a list of another job in a file that is noted beside this one's.
 """
@@ -31,7 +32,16 @@ _FOUND = regex(
 _TAKEN = regex(
     r"(?P<to>[A-Za-z_]\w{0,60})(?:: ?[\w\[\]]{1,20})?\s{0,2}=\s{0,2}(?:os\.)?(?:environ(?:\.get\(|\[)|getenv\(|process\.env\.)?[\"'$(]{0,3}\{?(?P<of>[A-Za-z_]\w{0,60})[^\n]{0,60}?\.?(?:\bsplit\b|\)\))"
 )
-_ANOTHER_ORDER = regex(r"\b(?:sort|sorted|reversed|reverse|shuffle|tac|shuf|set)\b")
+_ORDERED = regex(r"\b(?:sort|sorted|reversed|reverse|shuffle|tac|shuf|set)\b")
+_LEFT = (  # a list as it is: what it is given, asked for a place, how long it is, one of it, all of it in turn
+    r"(?:(?:const|let|var|export|local|declare|readonly)(?: -\w+)? )?{0}(?:: ?[\w\[\]]{{1,20}})?\s?=(?!=)|{0}\.(?:index|indexOf|IndexOf)\(|(?:\blen\(|\bin \$?\{{?){0}\b|{0}\.length\b"
+    r"|(?<!del ){0}\[[\w-]+\](?!\s?=[^=])|\.join\({0}\)|(?:[\"':,]\s?){0}(?=[}}\],])|\b(?:echo|printf \S{{1,12}}) [\"']?\$\{{?{0}\}}?"
+)
+_WORD = regex(r"[A-Za-z_][\w-]{2,60}")
+_OF_SEVERAL = ("processes_per_node", "local_rank", "node_rank")  # then a place in the list may be a node's
+_PIPED = regex(r"[\"']? \| tr [^|]{1,20} \| grep -\w+ [^|]{1,40} \| cut -d: -f1[\s)`\"']*(?:- ?1[\s)]*)?")
+_ONE_LESS = regex(r"[-] ?1\b")
+_CALLED_IN = regex(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)[)\]}\s\"',;]*(?:#.*|//.*)?")
 _GIVEN = regex(
     r"(?:\A|[\s\"',;{(-])(?P<name>[A-Za-z_]\w{0,60})[\"']?\s{0,3}[=:]\s{0,3}(?P<value>[\[(\"']{0,3}[A-Za-z0-9][^\n=]{3,4000})"
 )
@@ -70,15 +80,38 @@ def _names(own: Sequence[Said]) -> Iterator[str]:
         if any("index" in text.lower() or "grep" in text for text in texts)
         else []
     )
-    if not lookups:
+    script = "\n".join(texts) if lookups else ""
+    if not lookups or any(of_process(word) in _OF_SEVERAL for word in {*_WORD.findall(script)}):
         return
-    script = "\n".join(texts)
-    lists = {found["list"] for found in lookups if _is_rank(found["name"], script)}
+    lists = {found["list"]: found for found in lookups if _is_rank(found["name"], script)}
     taken = {found["to"]: found["of"] for found in _TAKEN.finditer(script)}
-    for name in lists:
+    for name, found in lists.items():
         lines = [text for text in texts if re.search(rf"(?<!\w){name}(?!\w)", text)]
-        if not any(_ANOTHER_ORDER.search(line) for line in lines):
+        if not any(_ORDERED.search(line) for line in lines) and _is_left(name, lines) and _is_whole(found, script):
             yield from {name, taken.get(name, name)}
+
+
+def _is_left(name: str, lines: Sequence[str]) -> bool:
+    """Is a list given once, and left as it is wherever its name stands?"""
+    left = re.compile(_LEFT.format(rf"(?<![\w.]){name}"))
+    uses = re.compile(rf"(?<![\w.\"'\[]){name}(?!\w|[\"'])")
+    given = sum(re.search(rf"(?<![\w.]){name}(?:: ?[\w\[\]]{{1,20}})?\s?=(?!=)", line) is not None for line in lines)
+    return given < 2 and all(len(uses.findall(line)) <= len(left.findall(line)) for line in lines)
+
+
+def _is_whole(found: "re.Match[str]", script: str) -> bool:
+    """Is the place in a list the rank, with nothing added: by what stands behind it, and wherever its name comes again? A shell counts lines from 1."""
+    line = found.string[found.end() :]
+    again = script.replace(found.string, "", 1)
+    name = found["name"]
+    changes = re.findall(
+        rf"(?<![\w.]){name}(?![\w])[\"'\]}}]*\s?(?:[-+*/%]=? ?[\w$({{]+|\+\+|--)|[-+*/%] ?\$?\{{?{name}\b", again
+    )
+    if found[0].endswith("("):
+        return not changes and _CALLED_IN.fullmatch("(" + line) is not None
+    piped = _PIPED.fullmatch(found.string[found.end("list") :].lstrip("}"))
+    less = [*changes, *(_ONE_LESS.findall(line) if piped else ())]
+    return piped is not None and len(less) == 1 and _ONE_LESS.search(less[0]) is not None
 
 
 def _is_rank(name: str, script: str) -> bool:
