@@ -46,9 +46,8 @@ def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName,
     at = max((when for _, _, when in ends if when is not None), default=None)
     if _goes_on(tables["steps"], ends):
         return dict(tables)
-    clocks = events.filter(pl.col("kind") == "job_end")[
-        "time_basis"
-    ].unique()  # stamps of others have no order with these
+    # Stamps of others have no order with these.
+    clocks = events.filter(pl.col("kind") == "job_end")["time_basis"].unique()
     is_stamped = pl.col("time_ns").is_not_null() & pl.lit(at is not None) & pl.col("time_basis").is_in(clocks.implode())
     is_later = pl.when(is_stamped).then(pl.col("time_ns") >= pl.lit(at, pl.Int64)).otherwise(statement=True)
     until = pl.col("file").cast(pl.String).replace_strict(_behind(ends), default=0, return_dtype=pl.Int64)

@@ -406,9 +406,8 @@ def world(
     if given:
         return frozenset(range(given)), "the person"
     sizes = identity["world_size"].drop_nulls()
-    if not len(
-        sizes
-    ):  # of processes whose rank is not told; an argument that those who speak do not fit in is another program's
+    # Of processes whose rank is not told; an argument that those who speak do not fit in is another program's.
+    if not len(sizes):
         spoke = values(pl.concat([one["rank"].cast(pl.Int64) for one in (identity, tables["files"], tables["steps"])]))
         fits = (pl.col("how") != "argument").fill_null(True) | (pl.col("world_size") > max(spoke, default=-1))
         sizes = tables["ranks"].filter(fits)["world_size"].drop_nulls()

@@ -13,14 +13,13 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.waiting import is_silence_elsewhere
 from forensics.facts.hosts.hardware import Record
 from forensics.facts.rows.error_words import driver_words
 from forensics.facts.rows.event_rows import Row, detail, own_rank, refs, rows
 from forensics.graph.hang.roots import all_entered
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, Device, FirstAnomaly
+from forensics.model.incident import Device, FirstAnomaly, to_do
 from forensics.model.said import Said, joined
 from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle, ranks_text
@@ -162,7 +161,6 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
     names = joined(hosts, ", ")
     what = joined((printed(code), words.QUOTED(line=line) if line else ""), ", ") or words.ITS_DRIVER_REPORTED
     return Finding(
-        detector=DETECTOR.name,
         cause="gpu_fault",
         ranks=ranks,
         hosts=hosts,
@@ -172,14 +170,10 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
         first_anomaly=FirstAnomaly(
             rank=ranks[0] if ranks else None,
             host=hosts[0] if len(hosts) == 1 else None,
-            step=step_in_progress(case.tables["steps"]),
+            step=case.step_in_progress(),
             signature=f"device:{code}",
         ),
-        actions=(
-            Action(
-                kind="inspect_hardware", target=names or _unplaced(found[0].row), command=None, reason=words.OF_A_DRIVER
-            ),
-        ),
+        actions=(to_do("inspect_hardware", names or _unplaced(found[0].row), words.OF_A_DRIVER),),
         summary=words.GPU_OF_RANKS(ranks=ranks_text(ranks), what=what)
         if ranks
         else words.GPU_OF_HOSTS(hosts=names or words.UNNAMED_HOST, what=what),

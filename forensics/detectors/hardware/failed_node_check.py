@@ -45,7 +45,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     text = words.TESTS_ARE_OF(text=text, tests=joined(known[:2], "; ")) if known else text
     return (
         Finding(
-            detector=DETECTOR.name,
             hosts=tuple(hosts),
             domain="infrastructure",
             claims=(Claim(text, "for", refs(told)),),
@@ -72,7 +71,6 @@ def _of_nodes(case: Case, nodes: list[int]) -> Finding:
     said = [row for row in rows(case.events, "node_check") if set(row["names_ranks"] or ()) & set(nodes)]
     text = words.CALLED_FAULTY(hosts=joined(hosts, ", "))
     return Finding(
-        detector=DETECTOR.name,
         hosts=hosts,
         domain="infrastructure",
         claims=(Claim(text, "for", refs(said)),),

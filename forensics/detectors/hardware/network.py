@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.refused_transfers import refusal_of
 from forensics.facts.rows.event_rows import Row, detail, host_of, of_kinds, refs
 from forensics.facts.rows.locations import listed
@@ -28,7 +27,7 @@ from forensics.graph.hang.blame import (
 )
 from forensics.model.commands import kernel_log, link_test
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly, to_do
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
 from forensics.words import launch
@@ -133,7 +132,6 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
         claims.append(Claim(words.PORTS_REPORTED(hosts=joined(names, ", ")), "for", refs(local)))
     where = hosts[0] if len(hosts) == 1 else (_together(case, cut_off) if cut_off else _where(root))
     return Finding(
-        detector=DETECTOR.name,
         cause="network_fault",
         hosts=hosts,
         links=links,
@@ -141,9 +139,7 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
         domain="infrastructure",
         undecided=() if hosts or not ends else ("tied_explanations",),
         claims=tuple(claims),
-        first_anomaly=FirstAnomaly(
-            step=step_in_progress(case.tables["steps"]), host=hosts[0] if hosts else None, signature="network"
-        ),
+        first_anomaly=FirstAnomaly(step=case.step_in_progress(), host=hosts[0] if hosts else None, signature="network"),
         blast_radius=BlastRadius(ranks_waiting=0),
         actions=(*_actions(hosts or ends, refusal), *_link_test(links, refusal, failed)),
         collect=() if hosts else (words.LOGS_OF_THE_ENDS,) if refusal else (words.BOTH_ENDS,),
@@ -164,11 +160,8 @@ def _actions(ends: Sequence[str], refusal: str | None) -> tuple[Action, ...]:
     """A transfer that was answered passed every link: then the two programs do not fit, or one of them is gone."""
     if refusal is not None:
         target = joined(ends, ", ") or words.BOTH_OF_THEM
-        return (Action(kind="check_config", target=target, command=None, reason=words.OTHER_END_REFUSED),)
-    return tuple(
-        Action(kind="inspect_network", target=name, command=None, reason=words.TRANSFERS_OF_IT)
-        for name in (ends or (words.FABRIC,))
-    )
+        return (to_do("check_config", target, words.OTHER_END_REFUSED),)
+    return tuple(to_do("inspect_network", name, words.TRANSFERS_OF_IT) for name in (ends or (words.FABRIC,)))
 
 
 def _link_test(links: Sequence[tuple[str, str]], refusal: str | None, failed: pl.DataFrame) -> tuple[Action, ...]:
@@ -234,15 +227,13 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
         other_end = words.OTHER_END_AT(address=other, said=said)
         claims[0] = Claim(other_end, "for", refs(closed.iter_rows(named=True)))
     return Finding(
-        detector=DETECTOR.name,
         cause="network_fault" if local else None,
         hosts=_hosts(None, _own_hosts(case, local)),
-        suspect_hosts=tuple(ends[:8])
-        if is_said or len(ends) > 1
-        else (),  # of a message that failed, either end may be at fault
+        # Of a message that failed, either end may be at fault.
+        suspect_hosts=tuple(ends[:8]) if is_said or len(ends) > 1 else (),
         undecided=("tied_explanations",),
         claims=tuple(claims),
-        first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="peer_closed"),
+        first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="peer_closed"),
         actions=_of_wait(shown) if shown else _at_other_end(case, other) if other else (),
         collect=(
             words.LOGS_AND_KERNELS(who=names or words.ALL_OTHER_RANKS),

@@ -15,12 +15,11 @@ import polars as pl
 
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.taken_places import NODE_FAILED
 from forensics.facts.rows.event_rows import Row, detail, of_kinds, refs, rows
 from forensics.graph.hang.blame import blames
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.said import joined, sentence
 from forensics.words import hardware as words
 from parsers.text.patterns import regex
@@ -59,19 +58,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
     followed = [Claim(words.CONNECTIONS_LOST(hosts=ends), "for", shown)] if shown else []
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="rank_died",
             hosts=hosts,
             domain="infrastructure",
             claims=(Claim(text, "for", refs([*said, *heard])), *followed),
             first_anomaly=FirstAnomaly(
                 host=hosts[0] if len(hosts) == 1 else None,
-                step=step_in_progress(case.tables["steps"]),
+                step=case.step_in_progress(),
                 signature="node_failure",
             ),
-            actions=tuple(
-                Action(kind="inspect_hardware", target=host, command=None, reason=words.NODE_SILENT) for host in hosts
-            ),
+            actions=tuple(to_do("inspect_hardware", host, words.NODE_SILENT) for host in hosts),
             collect=(words.CONSOLE_LOGS(hosts=listed),),
             summary=sentence(text, words.RANKS_ENDED_WITH),
         ),

@@ -15,10 +15,9 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius
+from forensics.model.incident import BlastRadius, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.texts import ranges, ranks_text
@@ -177,7 +176,6 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
         text = words.NOT_HANDED_ON(rank=edge[0], channels=_channels(unsent))
         claims.append(Claim(text, "against", tuple(vote.ref for vote in unsent[:3])))
     return Finding(
-        detector=DETECTOR.name,
         cause="network_fault",
         # Handed to the network, and not arrived: only the way between remains.
         undecided=() if len(counted) == len(own) and all(vote.sure for vote in own) else ("tied_explanations",),
@@ -186,10 +184,10 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
         domain="infrastructure",
         claims=(_entered(operation), *claims),
         first_anomaly=anomaly_at(
-            operation, step_in_progress(case.tables["steps"]), f"ring_counters:{operation.kind}:{operation.group}"
+            operation, case.step_in_progress(), f"ring_counters:{operation.kind}:{operation.group}"
         ),
         blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=[operation.group]),
-        actions=(Action(kind="inspect_network", target=way, command=None, reason=words.RING_STOPPED),),
+        actions=(to_do("inspect_network", way, words.RING_STOPPED),),
         collect=(words.BOTH_ENDS,),
         summary=words.RING_STOPPED_ON(call=operation.label, way=way),
     )

@@ -11,7 +11,6 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.hosts.hardware import device_records
 from forensics.facts.rows.event_rows import reference, refs
 from forensics.model.finding import Claim, Finding
@@ -105,7 +104,6 @@ def _finding(case: Case, last: _Last) -> Finding:
         claims.append(Claim(words.DEVICE_REPORTED(rank=rank), "for", places))
     reason: Reason = "tied_explanations" if last.members and not last.silent else "culprit_among_missing"
     return Finding(
-        detector=DETECTOR.name,
         cause=("gpu_fault" if records else "kernel_stuck") if named else None,
         ranks=(rank,) if named else (),
         suspect_ranks=() if named else tuple(sorted({rank, *last.silent})),
@@ -113,7 +111,7 @@ def _finding(case: Case, last: _Last) -> Finding:
         undecided=() if named else (reason,),
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(
-            rank=rank if named else None, step=step_in_progress(case.tables["steps"], rank), op=last.own["kind"], group=last.label,
+            rank=rank if named else None, step=case.step_in_progress(rank), op=last.own["kind"], group=last.label,
             group_ranks=ranges(last.members) if last.members else None, seq=number, signature=f"stopped:{last.own['kind']}:{last.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(last.ahead), groups=[last.label]),

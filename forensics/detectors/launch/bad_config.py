@@ -24,7 +24,7 @@ from forensics.facts.rows.error_words import tells_setting, tells_versions
 from forensics.facts.rows.event_rows import Row, detail, own_rank, reference, refs, rows
 from forensics.model.commands import DEVICES_HERE, holder_of_port, taken_port
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.said import joined, sentence
@@ -165,7 +165,7 @@ def _check(said: str, line: str) -> Action:
             kind="check_config", target=words.WHO_HAS_WHICH, command=DEVICES_HERE, reason=reason, look=words.LOOK_AT_DEVICES,
             then=words.THEN_OF_DEVICES, source="nvidia-smi manual: --query-gpu",
         )  # fmt: skip
-    return Action(kind="check_config", target=words.THE_JOB, command=None, reason=reason)
+    return to_do("check_config", words.THE_JOB, reason)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -193,7 +193,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     line = cut_middle(detail(first).get("last_error") or (first["text"] or "").splitlines()[0], 200)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause=cause,
             ranks=ranks,
             hosts=hosts,

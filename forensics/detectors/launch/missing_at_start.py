@@ -36,7 +36,7 @@ from forensics.facts.waits.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
 from forensics.model.commands import HERE, events_of_pod, nodes, reach, way
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.said import joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
@@ -104,7 +104,6 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
     reason = unreachable if wrong else words.UNMADE[why] if why is not None else words.NO_CONNECTION
     of_reporters = words.INTERFACE_OF(host=joined(reporters, ", ")) if reporters else words.THE_JOB
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         hosts=hosts,
         suspect_hosts=() if hosts or store else tuple(told),
@@ -169,7 +168,6 @@ def _odd(case: Case, odd: OddClients) -> Finding:
     }
     is_network = odd.address == "the same"
     return Finding(
-        detector=DETECTOR.name,
         cause=causes[odd.address],
         ranks=odd.ranks,
         hosts=() if odd.ranks else odd.hosts,
@@ -244,16 +242,13 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         absent = words.NOT_PLACED(line=cut_middle(" ".join(str(placeless[0]["text"]).split()), _QUOTED))
     elif is_drift:
         absent = joined((absent, words.OTHER_SIZE(who=ranks_text(named))), "; ")
-    drift = Action(
-        kind="check_config", target=words.THE_JOB, command=None, reason=words.OTHER_SIZE(who=ranks_text(named))
-    )
+    drift = to_do("check_config", words.THE_JOB, words.OTHER_SIZE(who=ranks_text(named)))
     told = _unscheduled(case)
     if placeless and told:
         absent = words.NOT_PLACED(line=cut_middle(next(iter(told.values())), _QUOTED))
     what = joined((text, absent), "; ")
     pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_SHOWN]
     return Finding(
-        detector=DETECTOR.name,
         cause="rank_absent"
         if begun and named
         else "store_timeout"
@@ -340,18 +335,16 @@ def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
     bar = None if gone else busy_bar(silent)
     shown = bar and words.BAR_STANDS_AT(percent=bar.percent, spent=bar.spent, left=bar.left, limit=bar.limit)
     return Finding(
-        detector=DETECTOR.name,
         cause="store_timeout",
         suspect_ranks=unseen,
         undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
         claims=(Claim(text, "for", refs(silent)), *((Claim(shown, "for", (bar.ref,)),) if bar and shown else ())),
         first_anomaly=FirstAnomaly(op="store", signature="store_timeout"),
         actions=(
-            Action(
-                kind="check_config" if shown else "check_code",
-                target=words.TIMEOUT_OF_GROUP if shown else words.THE_JOB,
-                command=None,
-                reason=shown or (words.STORE_GONE if gone else words.RANK_BUSY),
+            to_do(
+                "check_config" if shown else "check_code",
+                words.TIMEOUT_OF_GROUP if shown else words.THE_JOB,
+                shown or (words.STORE_GONE if gone else words.RANK_BUSY),
             ),
         ),
         collect=(words.STORE_RECORDS,),

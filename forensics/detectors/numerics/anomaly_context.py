@@ -13,7 +13,7 @@ from forensics.detectors.numerics.anomaly_rows import Row, ref, where
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import Growth, chance, fastest, growth_of
 from forensics.model.finding import Claim
-from forensics.model.incident import Action, Device
+from forensics.model.incident import Action, Device, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import Form, joined
 from forensics.words import numerics as words
@@ -117,9 +117,7 @@ def hardware_near(case: Case, rows: Sequence[Row]) -> Hardware:
               (Ref(file=record["file"], line=record["line"], text=record["text"] or ""),))
         for record in records[:5]
     ]  # fmt: skip
-    actions = [
-        Action(kind="drain_node", target=host, command=None, reason=words.ERROR_SHORTLY_BEFORE) for host in hosts
-    ]
+    actions = [to_do("drain_node", host, words.ERROR_SHORTLY_BEFORE) for host in hosts]
     devices = {Device(host=record["host"], pci=record["pci"], index=record["device_index"]) for record in records}
     return Hardware(tuple(claims), tuple(sorted(devices, key=str)), tuple(actions))
 

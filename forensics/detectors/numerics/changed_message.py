@@ -9,7 +9,7 @@ from forensics.case import Case, Detector
 from forensics.facts.durations.checkpoints import before_step
 from forensics.facts.figures.changed_messages import changed_message
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
@@ -33,7 +33,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     text = advice.ARRIVED_OTHERWISE(who=who, step=step, number=found.equal)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="comm_corruption",
             suspect_ranks=found.ends,
             undecided=("two_member_mismatch",),
@@ -43,8 +42,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims=(Claim(text, "for", (_ref(found.sent), _ref(found.got))),),
             severity="severe",
             actions=(
-                Action(kind="inspect_network", target=who, command=None, reason=advice.ENDS_OR_WAY),
-                Action(kind="rollback", target=before_step(step), command=None, reason=words.DIVERGED),
+                to_do("inspect_network", who, advice.ENDS_OR_WAY),
+                to_do("rollback", before_step(step), words.DIVERGED),
             ),
             collect=(words.REPLAY_ELSEWHERE,),
             summary=sentence(text),
@@ -62,4 +61,4 @@ def _ref(row: dict[str, Any]) -> Ref:
     return Ref(file=str(row["file"]), line=row["line"], text=f"{row['op']} step {row['step']} {row['checksum']}")
 
 
-DETECTOR = Detector(name="changed_message", needs=("tensors",), detect=detect, about="bad_value")
+DETECTOR = Detector("changed_message", ("tensors",), detect, "bad_value")

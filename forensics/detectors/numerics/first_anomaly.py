@@ -1,7 +1,6 @@
 """Where was the first NaN or Inf born? From tensor statistics; the causal core is in forensics.graph.numerics.taint."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import polars as pl
 from msgspec.structs import replace
@@ -21,10 +20,13 @@ from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests,
 from forensics.detectors.numerics.anomaly_inputs import clean_before, clean_update, clean_use, inputs_of, is_finite
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import (
+    DRAWN,
     Row,
     describe,
+    drawn,
     first_anomaly,
     ref,
+    same,
     shown_value,
     speaker,
     value_of,
@@ -53,17 +55,17 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the root or roots of the newest launch that holds a bad value, or a finite value before them
     that no training makes."""
     tensors = case.tables["tensors"]
-    expected = case.expected or _stated_members(tensors)
-    births = find_births(tensors, expected)
+    told = tensors["group_ranks"].drop_nulls().unique()
+    births = find_births(tensors, case.expected or frozenset(rank for text in told for rank in rank_list(text) or ()))
     history = births.history if births is not None else _newest(tensors)
     leaps = all_leaps(history)
     jump = first_jump(history, leaps)
     if births is None or not births.spread.roots:
-        return (jump_finding(DETECTOR.name, jump),) if jump is not None else ()
+        return (jump_finding(jump),) if jump is not None else ()
     roots = [root for root in births.spread.roots if not root.ended] or births.spread.roots
     roots = _since(births, _ordered(births, roots))
     if jump is not None and _is_before(births, jump, roots):
-        return (jump_finding(DETECTOR.name, jump),)
+        return (jump_finding(jump),)
     roots = without_arrivals(births, roots)
     return (_finding(case, births, roots, _of_sender(births, answer_of(births, roots), leaps)),)
 
@@ -120,10 +122,6 @@ def _is_before(births: Births, jump: Row, roots: Sequence[Root]) -> bool:
     return all(jump["place"] < place for place in own) and (bool(own) or jump["base"] in STATES)
 
 
-def _stated_members(tensors: pl.DataFrame) -> frozenset[int]:
-    return frozenset(rank for text in tensors["group_ranks"].drop_nulls().unique() for rank in rank_list(text) or ())
-
-
 # --- what is said ----------------------------------------------------------------------------------------------------
 
 
@@ -138,7 +136,6 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
     is_tested = answer.ranks == (row["rank"],) and (answer.cause == "nan_birth" or device.devices)
     tests = device_tests(births, row) if is_tested else ()
     return Finding(
-        detector=DETECTOR.name,
         cause=answer.cause,
         ranks=tuple(rank for rank in answer.ranks if rank >= 0),
         links=lead.links,
@@ -207,9 +204,8 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
 
 def _was_clean(births: Births, row: Row) -> bool:
     """Did an earlier row of this rank show the same tensor clean?"""
-    same = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("rank", "module", "tensor")]
-    found = births.history.filter(pl.all_horizontal(*same, pl.col("bad") == False, pl.col("place") < row["place"]))  # noqa: E712
-    return found.height > 0
+    alike = same(row, "rank", "module", "tensor") & (pl.col("place") < row["place"])
+    return births.history.filter(alike, pl.col("bad") == False).height > 0  # noqa: E712
 
 
 def _severity(births: Births, lead: Root) -> Severity:
@@ -225,13 +221,11 @@ def _tensor_rows(births: Births, answer: Answer) -> list[TensorRow]:
     first = sorted(births.spread.first.items(), key=lambda item: (item[1][0] not in roots, item[0]))
     for rank, (at, _) in [item for item in first if item[0] >= 0][:_SHOWN]:
         row = bad_row(births, at)
-        names = {name: row[name] for name in ("step", "microbatch", "phase", "module", "op", "tensor")}
         local = births.ops["kind"][at] is None
         role = "root" if at in roots else "echo" if local else "infected"
-        shown.append(TensorRow(rank=rank, value=value_of(row), role=role, **names))
+        shown.append(drawn(row, rank, value_of(row), role))
     unseen = [rank for rank in answer.suspects if rank in births.silent]
-    nothing: dict[str, Any] = dict.fromkeys(("step", "microbatch", "phase", "module", "op", "tensor"))
-    shown += [TensorRow(rank=rank, value="not observed", role="unobserved", **nothing) for rank in unseen]
+    shown += [drawn(dict.fromkeys(DRAWN), rank, "not observed", "unobserved") for rank in unseen]
     return [row for row in shown if row.rank >= 0][:_SHOWN]
 
 
@@ -260,4 +254,4 @@ def _produced(answer: Answer, row: Row) -> Said:
     return words.HAD_VALUE(who=speaker(answer.ranks[0]), how=how, value=value, where=place)
 
 
-DETECTOR = Detector(name="first_anomaly", needs=("tensors",), detect=detect, about="bad_value")
+DETECTOR = Detector("first_anomaly", ("tensors",), detect, "bad_value")

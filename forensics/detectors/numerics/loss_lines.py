@@ -57,9 +57,8 @@ def first_nan(rows: Sequence[Row]) -> Bad | None:
     had_loss = False
     is_curve = all(row["loss"] is None for row in rows)
     finite = [at for at, row in enumerate(rows) if _is_fine(row, is_curve)]
-    well = (
-        finite[-_WELL] if len(finite) >= _WELL else -1
-    )  # what a line before it shows was not taken over into the parameters
+    # What a line before it shows was not taken over into the parameters.
+    well = finite[-_WELL] if len(finite) >= _WELL else -1
     for at, row in enumerate(rows):
         loss, norm = row["loss"], row["grad_norm"]
         # Where none is finite from there on, nothing is learnt any more, whatever was left out.

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import msgspec
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import detail, rows
 from forensics.facts.waits.rank_stacks import codes, sites, stack_claims
 from forensics.facts.waits.told_positions import SERVICE_BARRIER, STALL_INSPECTOR
@@ -218,7 +217,6 @@ def _finding(
     where = sites(case.stacks, named) if doubt is None else {}
     refs = (*(main.refs[rank] for rank in named[:2] if rank in main.refs), *main.front_refs, *main.loose_refs)
     return Finding(
-        detector=DETECTOR.name,
         cause=None if doubt else "rank_absent",
         ranks=() if doubt else named,
         suspect_ranks=doubt.suspects if doubt else (),
@@ -231,7 +229,7 @@ def _finding(
         ),
         first_anomaly=FirstAnomaly(
             rank=named[0] if named and doubt is None else None,
-            step=step_in_progress(case.tables["steps"], named[0] if named else None),
+            step=case.step_in_progress(named[0] if named else None),
             op=call,
             group=main.label,
             seq=None if source.name == "barrier" else number,

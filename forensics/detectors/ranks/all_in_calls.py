@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.waits.rank_stacks import codes, stack_ref
 from forensics.facts.waits.stacks import to_frames
 from forensics.graph.hang.outside import places
@@ -60,13 +59,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="collective_mismatch" if odd else None,
             ranks=odd,
             claims=(Claim(joined(alike, "; "), "for", refs), *([Claim(apart, "for", refs)] if lines else [])),
             undecided=() if odd else (why_not,),
             first_anomaly=FirstAnomaly(
-                step=step_in_progress(case.tables["steps"]), op="/".join(sorted(by_call)), signature="all_in_calls"
+                step=case.step_in_progress(), op="/".join(sorted(by_call)), signature="all_in_calls"
             ),
             blast_radius=BlastRadius(ranks_waiting=len(ranks)),
             actions=_of_lines(lines, apart) if lines else (),
@@ -116,7 +114,6 @@ def _nameless(standing: pl.DataFrame) -> tuple[Finding, ...]:
     first = standing.sort("pid").unique("op", keep="first", maintain_order=True)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause=None,
             claims=(Claim(text, "for", tuple(map(stack_ref, first.iter_rows(named=True)))),),
             undecided=("membership_unknown",),

@@ -2,7 +2,6 @@
 that waits for others perhaps for theirs; what it was and who failed first is cut off."""
 
 from forensics.case import Case
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.cut_off import cut_off
 from forensics.facts.rows.error_words import users_code
 from forensics.facts.rows.event_rows import detail, refs
@@ -25,11 +24,10 @@ def ended_cut_off(case: Case) -> tuple[Finding, ...]:
     shown = (Claim(words.SHOWN_UP_TO(file=code.file, line=code.line), "for", refs(rows, most=1)),) if code else ()
     return (
         Finding(
-            detector="process_ended",
             cause=None if any(waits(*frame) not in (None, "wrapper") for frame in frames) else "exception",
             undecided=("tied_explanations",),
             claims=(Claim(text, "for", refs(rows)), *shown),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="cut_off"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="cut_off"),
             collect=(words.REST_OF_LOG(file=rows[0]["file"]),),
             summary=words.UNDECIDED(what=text),
         ),

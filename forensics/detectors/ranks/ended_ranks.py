@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.gpu_memory import filled
 from forensics.facts.ends.origins import Origins, few
 from forensics.facts.ends.process_ends import ProcessEnd
@@ -23,7 +22,7 @@ from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.facts.waits.stacks import classify, to_frames
 from forensics.model.commands import file_in, file_there
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly
+from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly, to_do
 from forensics.model.names import ActionKind, Cause, Domain
 from forensics.model.ref import Ref
 from forensics.model.said import Said, did_all, sentence
@@ -179,9 +178,8 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
     routed = _routed(case, first.rank) if cause == "gpu_oom" else None
     claims[1:1] = [routed] if routed else []
     if (crashed := _crashed(case, first)) is not None:
-        head = Ref(
-            file=str(crashed["file"]), line=crashed["line"], text="(most recent call first)"
-        )  # frames stand below it
+        # Frames stand below it.
+        head = Ref(file=str(crashed["file"]), line=crashed["line"], text="(most recent call first)")
         claims.insert(1, Claim(words.CRASHED_AT(where=stack_ref(crashed).text), "for", (head,)))
     after = words.ENDED_AFTER(len(victims)) if victims else ""
     of_memory = _of_memory(case, first, ranks, is_routed=routed is not None) if cause == "gpu_oom" else ()
@@ -190,7 +188,6 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
     )
     return (
         Finding(
-            detector="process_ended",
             cause=cause,
             ranks=() if everybody or tie else ranks,
             suspect_ranks=suspects if tie and not shared else (),
@@ -199,7 +196,7 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             domain=_domain(case, found, cause, storage),
             first_anomaly=FirstAnomaly(
                 rank=None if everybody or tie else first.rank,
-                step=step_in_progress(case.tables["steps"], first.rank),
+                step=case.step_in_progress(first.rank),
                 signature=f"{cause}:{first.code}" if first.code else str(cause),
             ),
             claims=tuple(claims),
@@ -286,10 +283,10 @@ def _action(
 ) -> Action:
     """What to look at first, and why."""
     if storage is not None:
-        return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
+        return to_do("inspect_hardware", storage.holder, storage.why)
     kind = _TO_DO[str(cause)] if cause != "exception" or code is not None else "collect_more"
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
     target = words.LOGS_OF(who=target) if kind == "collect_more" else words.THE_JOB if kind == "restart_job" else target
     why = words.WHY_AT[holder] if holder and kind != "collect_more" else words.WHY[str(cause)]
     why = words.CRASHED_THERE if cause == "segfault" and code else why
-    return Action(kind=kind, target=target, command=None, reason=why)
+    return to_do(kind, target, why)

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.process_ends import SIGNAL_CAUSES, ProcessEnd, is_stop
 from forensics.facts.ends.stopped_pods import stopped_objects
 from forensics.facts.ends.waiting import stuck_watchdogs
@@ -48,11 +47,10 @@ def ended_unexplained(case: Case) -> tuple[Finding, ...]:
         claims.append(Claim(words.LAUNCHER_STOPPED(who=ranks_text(stopped)), "for", told))
     return (
         Finding(
-            detector="process_ended",
             suspect_ranks=suspects,
             undecided=("tied_explanations",),
             claims=tuple(claims),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature=f"exit:{codes[0]}"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature=f"exit:{codes[0]}"),
             blast_radius=BlastRadius(ranks_waiting=len(stopped)),
             collect=(words.WHAT_PRINTED_LAST(who=ranks_text(suspects or sorted(failed))),),
             summary=words.UNDECIDED(what=joined((text, why), "; ")),
@@ -110,14 +108,13 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     causes = {SIGNAL_CAUSES.get(code) for code in codes}
     cause = causes.pop() if len(causes) == 1 else None
     return Finding(
-        detector="process_ended",
         cause=cause,
         hosts=(hosts[0],) if cause and len(hosts) == 1 and all(_tells_host(case, row) for row in failed) else (),
         undecided=("membership_unknown",) if cause else ("membership_unknown", "tied_explanations"),
         claims=(Claim(text, "for", refs(failed)),),
         first_anomaly=FirstAnomaly(
             host=hosts[0] if len(hosts) == 1 else None,
-            step=step_in_progress(case.tables["steps"]),
+            step=case.step_in_progress(),
             signature=f"exit:{codes[0]}",
         ),
         collect=(words.CORES_AND_KERNEL if {*codes} & _CRASHES else words.WHAT_PROCESSES_PRINTED,),

@@ -15,7 +15,6 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.failure_roles import FailureRole, role_of
 from forensics.facts.ends.process_ends import (
     BY_ITS_RUNTIME,
@@ -32,7 +31,7 @@ from forensics.facts.rows.error_words import may_be_rank
 from forensics.facts.rows.event_rows import Row, detail, host_of, of_kinds, own_rank, refs, rows
 from forensics.model.commands import COMMANDS, HERE, Target
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, Device, FirstAnomaly
+from forensics.model.incident import Action, Device, FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.said import Said, did_all, joined, sentence
 from forensics.model.signals import signal_of
@@ -63,9 +62,8 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
             continue
         if row["kind"] == "gpu_error":
             if detail(row).get("library"):
-                result.append(
-                    (own_cause(row["kind"], "", row["severity"]), row)
-                )  # its own runtime says so, and ends it
+                # Its own runtime says so, and ends it.
+                result.append((own_cause(row["kind"], "", row["severity"]), row))
         elif not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
             cause = own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}")
             if cause != "exception" or _role(case, row).state != "lost":
@@ -202,7 +200,6 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     text = words.RANK_DID(who=ranks_text(named) if named else _who(same, hosts), did=did_all(did, len(named)))
     return (
         Finding(
-            detector="process_ended",
             cause=None if unclear else cause,
             ranks=named,
             hosts=() if named else hosts,
@@ -218,7 +215,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(
                 rank=named[0] if named else None,
                 host=hosts[0] if len(hosts) == 1 else None,
-                step=step_in_progress(case.tables["steps"]),
+                step=case.step_in_progress(),
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
             ),
             time_ns=same[0]["time_ns"],
@@ -341,7 +338,7 @@ def _unclear(case: Case, same: Sequence[Row]) -> tuple[Action, ...]:
     """An exception that may be of whoever it waited for: not its line, but what the others did is to be looked at."""
     if any(row["kind"] == "cuda_error" for row in same):
         return _actions(case, same, "exception", "", None, None)
-    return (Action(kind="collect_more", target=words.OTHERS_AT_THAT_TIME, command=None, reason=words.MAY_BE_ANOTHERS),)
+    return (to_do("collect_more", words.OTHERS_AT_THAT_TIME, words.MAY_BE_ANOTHERS),)
 
 
 def _actions(
@@ -360,7 +357,7 @@ def _actions(
         or not any(row["kind"] in ("cuda_error", "gpu_error") for row in same)
     ):
         return (own,)
-    log = Action(kind="collect_more", target=words.DRIVERS_LOG, command=None, reason=words.CALL_TO_DEVICE_FAILED)
+    log = to_do("collect_more", words.DRIVERS_LOG, words.CALL_TO_DEVICE_FAILED)
     return (log, own)
 
 
@@ -392,7 +389,7 @@ def _action(
     same: Sequence[Row], cause: Cause, target: str, storage: StorageError | None, holder: Holder | None
 ) -> Action:
     if storage is not None:
-        return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
+        return to_do("inspect_hardware", storage.holder, storage.why)
     if cause == "segfault":
         return _core(same[0], target, words.A_PROCESS_DID(did=_did(cause, same)))
     kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code", "killed": "collect_more"}
@@ -400,7 +397,7 @@ def _action(
     why = words.WHY_AT[holder] if holder else words.A_PROCESS_DID(did=_did(cause, same))
     if cause == "exception" and line and not holder:
         why = words.A_PROCESS_SAID(did=_did(cause, same), line=cut_middle(line, 120))
-    return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=why)
+    return to_do(kinds.get(cause, "check_config"), target, why)
 
 
 def _core(row: Row, target: str, did: Said) -> Action:

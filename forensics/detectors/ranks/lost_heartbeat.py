@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.taken_places import are_taken_away
 from forensics.facts.ends.waiting import stuck_watchdogs
 from forensics.facts.rows.event_rows import own_rank, refs, rows
@@ -48,7 +47,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
         text = words.AND_FELL_SILENT[len(named) == 1](text=text)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="rank_died" if anew else None,
             ranks=named,
             suspect_ranks=() if named else missed,
@@ -56,7 +54,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims=(Claim(text, "for", refs([*told, *anew])),),
             first_anomaly=FirstAnomaly(
                 rank=min(named) if len(named) == 1 else None,
-                step=step_in_progress(case.tables["steps"]),
+                step=case.step_in_progress(),
                 signature="lost_heartbeat",
             ),
             blast_radius=BlastRadius(ranks_waiting=max(known - len(missed), 0)),
@@ -106,11 +104,10 @@ def _stuck(case: Case) -> tuple[Finding, ...]:
     text = joined((stuck, words.NOTHING_HANGS(who=ranks_text(free)) if free else ""), "; ")
     return (
         Finding(
-            detector=DETECTOR.name,
             suspect_ranks=free,
             undecided=("tied_explanations",),
             claims=(Claim(text, "for", refs(told)),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="stuck_watchdog"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="stuck_watchdog"),
             blast_radius=BlastRadius(ranks_waiting=len(printers)),
             collect=(words.DUMPS_AND_STACKS,),
             summary=words.UNDECIDED(what=text),

@@ -15,7 +15,6 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import refs, rows
 from forensics.facts.waits.positions import call_text
 from forensics.graph.hang.standings import latest
@@ -28,11 +27,8 @@ from forensics.words import ranks as words
 from parsers.schema.event_kinds import MISMATCH
 
 _ENDINGS = ("exit", "closing_signal", "job_end", "comm_destroy", "scheduler")  # a job that ends leaves logs uneven
-_BESIDE_RECORDS = (
-    "flight_record",
-    "fingerprint",
-    "barrier",
-)  # tell more than flight records of open operations, or are these
+# Tell more than flight records of open operations, or are these.
+_BESIDE_RECORDS = ("flight_record", "fingerprint", "barrier")
 _SOURCES = ("flight_record", "watchdog", "collective_line", "ras", "fingerprint", "barrier")
 _Row = dict[str, Any]
 
@@ -75,12 +71,11 @@ def _of_library(case: Case) -> tuple[Finding, ...]:
         return ()
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="collective_mismatch",
             undecided=("membership_unknown",),
             domain="workload",
             claims=(Claim(words.DIFFERENT_CALLS, "for", refs(told)),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="mismatch:library"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="mismatch:library"),
             collect=(words.DETAIL_AND_STACKS,),
             summary=sentence(words.MISMATCH(text=words.DIFFERENT_CALLS), words.NO_MAJORITY),
         ),
@@ -196,7 +191,6 @@ def _finding(case: Case, call: _Call) -> Finding:
     snapshot = call.source == "collective_line" and not case.has_waited
     reasons: tuple[Reason, ...] = () if doubt is None else (doubt,)
     return Finding(
-        detector=DETECTOR.name,
         cause="collective_mismatch",
         ranks=few if decided else (),
         suspect_ranks=() if decided else both,
@@ -243,7 +237,7 @@ def _anomaly(
     return FirstAnomaly(
         time_utc=iso(min(since)) if since and recorded else None,
         rank=few[0] if decided else None,
-        step=step_in_progress(case.tables["steps"], few[0] if few else None),
+        step=case.step_in_progress(few[0] if few else None),
         op=op,
         group=first["label"],
         group_ranks=ranges((*call.said, *call.unheard)) if recorded else None,

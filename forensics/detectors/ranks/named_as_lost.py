@@ -6,7 +6,6 @@ suspect, for a link may have broken, and a silent log proves nothing.
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.origins import few
 from forensics.facts.rows.event_rows import of_kinds, own_rank, refs
 from forensics.model.finding import Claim, Finding
@@ -40,11 +39,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
     return (
         Finding(
-            detector=DETECTOR.name,
             suspect_ranks=suspects,
             undecided=("culprit_among_missing",),
             claims=(Claim(text, "for", refs(row for row in told if {*row["names_ranks"]} & {*suspects})),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="named_as_lost"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="named_as_lost"),
             blast_radius=BlastRadius(ranks_waiting=len(waited)),
             collect=(words.LOG_STACK_RECORD(who=ranks_text(suspects)),),
             summary=words.UNDECIDED(what=joined((text, words.ITSELF_OR_ITS_LINK), "; ")),

@@ -11,7 +11,6 @@ import polars as pl
 from msgspec import structs
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.waits.rank_stacks import codes, doings, sites, stack_claims
 from forensics.graph.hang.logged import Waiting, logged_waits
 from forensics.graph.hang.narrow import possible_culprits, unaccounted
@@ -99,10 +98,10 @@ def _counter_refs(case: Case, rank: int, operation: Operation) -> tuple[Ref, ...
 
 def _anomaly(case: Case, rank: int | None, operation: Operation | None) -> FirstAnomaly:
     if operation is None:
-        return FirstAnomaly(rank=rank, step=step_in_progress(case.tables["steps"], rank))
+        return FirstAnomaly(rank=rank, step=case.step_in_progress(rank))
     return anomaly_at(
         operation,
-        step_in_progress(case.tables["steps"], rank),
+        case.step_in_progress(rank),
         f"never_entered:{operation.kind}:{operation.group}",
         rank,
     )
@@ -142,7 +141,6 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     shown = _shown(named, site, doings(case.stacks, (first,)).get(first, ""))
     wait = joined((absent, words.RANKS_WAIT(number=len(roots.waiters))), "; ")
     return Finding(
-        detector=DETECTOR.name,
         cause="rank_absent",
         ranks=named,
         hosts=_shared_host(case, named, whole=True),
@@ -260,7 +258,6 @@ def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Fi
     why = words.P2P_NOT_RECORDED if blind else words.FEW_OR_MANY
     who = ranks_text(named)
     return Finding(
-        detector=DETECTOR.name,
         cause=None if blind else "collective_mismatch",
         suspect_ranks=suspects,
         undecided=("tied_explanations",),
@@ -334,7 +331,6 @@ def _among_lost(case: Case) -> Finding:
     waiters = len(roots.waiters)
     wait = words.RANKS_WAIT_IN(number=waiters, call=main.label) if main else words.RANKS_WAIT(number=waiters)
     return Finding(
-        detector=DETECTOR.name,
         cause=None,
         suspect_ranks=suspects,
         suspect_hosts=_shared_host(case, suspects, whole=False),

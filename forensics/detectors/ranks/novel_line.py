@@ -11,7 +11,6 @@ import polars as pl
 
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.line_templates import files_of_templates
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
@@ -66,14 +65,11 @@ def _finding(case: Case, who: str, lines: list[tuple[str, str]], count: int) -> 
         who=who, kinds=words.KINDS(len(lines)), line=cut_middle(lines[0][0], 120), compared=compared
     )
     return Finding(
-        detector=DETECTOR.name,
         suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank and is_suspect else (),
         suspect_hosts=() if is_rank or not is_suspect else (who,),
         undecided=() if case.has_baseline else ("no_baseline",),
         claims=(Claim(text, "for", refs),),
-        first_anomaly=FirstAnomaly(
-            host=None if is_rank else who, step=step_in_progress(case.tables["steps"]), signature="novel_line"
-        ),
+        first_anomaly=FirstAnomaly(host=None if is_rank else who, step=case.step_in_progress(), signature="novel_line"),
         collect=(words.LOGS_OF_GOOD_RUN, words.RECORDS_AND_STACKS),
         summary=words.A_HINT(text=text),
     )

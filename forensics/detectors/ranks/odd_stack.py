@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.waits.held_alone import held_alone
 from forensics.facts.waits.rank_stacks import place_of, stack_ref
 from forensics.facts.waits.stacks import classify, to_frames, waits_for_work
@@ -74,7 +73,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     slow = joined((while_others, words.MOVED_ON[alone] if moving else ""), ": ")
     return (
         Finding(
-            detector=DETECTOR.name,
             cause=None
             if by_chance
             else ("straggler_compute" if site == "compute" else "straggler_host")
@@ -91,7 +89,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(
                 rank=named[0] if named else None,
                 host=hosts[0] if len(hosts) == 1 else None,
-                step=step_in_progress(case.tables["steps"], ranks[0] if whole else None),
+                step=case.step_in_progress(ranks[0] if whole else None),
                 op="/".join(ops) or None,
                 signature=f"odd_stack:{site}",
             ),

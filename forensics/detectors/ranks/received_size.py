@@ -6,7 +6,6 @@ ended in another way. Two members call different operations then, but the one th
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import refs, rows
 from forensics.facts.waits.rank_stacks import gave_up_elsewhere
 from forensics.model.finding import Claim, Finding
@@ -31,14 +30,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     odd = [Claim(words.GAVE_UP_AT(who=ranks_text(sorted(elsewhere)), where=_place(code)), "for")] if code else []
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="collective_mismatch",
             suspect_ranks=noticed,
             domain="workload",
             undecided=("tied_explanations",),
             code=code,
             claims=(Claim(words.OTHER_SIZE(who=who), "for", refs(found)), *odd),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="received_size"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="received_size"),
             blast_radius=BlastRadius(ranks_waiting=len(case.waited_ranks)),  # who lost a connection waited for nobody
             collect=() if code else (words.DUMPS_OR_DETAIL,),
             summary=words.OTHER_CALLS(who=who),

@@ -12,7 +12,6 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import of_kinds, own_rank, refs
 from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.model.finding import Claim, Finding
@@ -105,13 +104,12 @@ def _finding(case: Case, cycle: tuple[int, ...], waits: Mapping[int, _Wait]) -> 
     ]
     stood = all(waits[rank].stood for rank in cycle)
     return Finding(
-        detector=DETECTOR.name,
         cause="deadlock_cycle",
         cycle=tuple(sorted(cycle)),
         domain="workload",
         claims=tuple(claims),
         undecided=() if stood else ("single_snapshot",),
-        first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"], cycle[0]), signature="stack_cycle"),
+        first_anomaly=FirstAnomaly(step=case.step_in_progress(cycle[0]), signature="stack_cycle"),
         blast_radius=BlastRadius(ranks_waiting=len(cycle)),
         collect=() if stood else (words.SECOND_STACKS,),
         summary=words.STACK_CYCLE(who=ranks_text(sorted(cycle))),

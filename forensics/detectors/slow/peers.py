@@ -55,9 +55,8 @@ def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, Said | No
         return "membership_unknown", words.STAGES_UNKNOWN
     is_block = len(ranks) > 1 and ranks[-1] - ranks[0] == len(ranks) - 1
     # A stage in the middle has other work for its device; its hosts have no more to do than those of the others.
-    untold = (
-        not case.topology and not case.roles.coordinates
-    )  # of a layout that is told in part, the rest may be stages
+    # Of a layout that is told in part, the rest may be stages.
+    untold = not case.topology and not case.roles.coordinates
     is_block &= not (untold and all(one.sort == "host" for one in slow) and is_one_host(case, ranks))
     if ranks[0] == peers[0] or ranks[-1] == peers[-1] or is_block:
         return "membership_unknown", words.MAY_BE_A_STAGE

@@ -15,7 +15,7 @@ from forensics.facts.durations.outliers import tail
 from forensics.facts.hosts.checks import hosts_of_nodes
 from forensics.facts.rows.event_rows import Row, detail, refs, rows
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.middle import median
 from forensics.model.names import Cause, Reason
 from forensics.model.ref import Ref
@@ -88,14 +88,13 @@ def _nodes(case: Case) -> tuple[Finding, ...]:
     text = words.CHECK_CALLS_SLOW(hosts=target, number=max(rounds.values()))
     return (
         Finding(
-            detector=DETECTOR.name,
             hosts=hosts if again else (),
             suspect_hosts=() if again else hosts,
             domain="infrastructure",
             first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature="slow_node"),
             undecided=() if again else ("single_snapshot",),
             claims=(Claim(text, "for", refs(row for row in said if set(slow) & set(row["names_ranks"]))),),
-            actions=(Action(kind="inspect_hardware", target=target, command=None, reason=words.CHECK_TOOK_LONGER),),
+            actions=(to_do("inspect_hardware", target, words.CHECK_TOOK_LONGER),),
             collect=(words.TIMES_OF_CHECKS,),
             summary=words.SLOW(what=text),
         ),
@@ -169,7 +168,6 @@ def _weakest(case: Case) -> Finding | None:
 
 def _finding(ranks: list[int], cause: Cause, claim: Claim, doubt: Reason | None) -> Finding:
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         ranks=() if doubt else tuple(ranks),
         suspect_ranks=tuple(ranks) if doubt else (),

@@ -9,7 +9,7 @@ from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
 from forensics.facts.durations.kernel_means import Mean, kernel_means
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.names import Reason
 from forensics.model.said import Said, joined
 from forensics.words import slow as words
@@ -35,7 +35,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="straggler_compute",
             ranks=() if reason else ranks,
             suspect_ranks=ranks if reason else (),
@@ -45,11 +44,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             undecided=(reason,) if reason else (),
             claims=tuple(_claim(one) for one in [*slow[:4], *(one for one in late if one.rank in ranks)][:6]),
-            actions=(
-                (Action(kind="inspect_hardware", target=who, command=None, reason=words.SAME_KERNELS_LONGER),)
-                if not reason
-                else ()
-            ),
+            actions=((to_do("inspect_hardware", who, words.SAME_KERNELS_LONGER),) if not reason else ()),
             collect=(words.TIMES_OVER_SOME_STEPS,),
             summary=joined((words.SLOW(what=text), peers.nobody(why)), " "),
         ),

@@ -18,7 +18,7 @@ from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
 from forensics.facts.durations.outliers import Outlier
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import joined
 from forensics.words import slow as words
@@ -95,13 +95,12 @@ def _twin_finding(odd: Mapping[str, Any], rest: pl.DataFrame, timed: pl.DataFram
         for row in shown.iter_rows(named=True)
     )
     return Finding(
-        detector=DETECTOR.name,
         cause="straggler_network",
         domain="infrastructure",
         hosts=(host,),
         first_anomaly=FirstAnomaly(host=host, phase="comm", op=odd["kind"], signature="slow_links"),
         claims=(Claim(text, "for", places),),
-        actions=(Action(kind="inspect_hardware", target=host, command=None, reason=words.SLOWER_LINKS_INSIDE),),
+        actions=(to_do("inspect_hardware", host, words.SLOWER_LINKS_INSIDE),),
         collect=(words.LINK_STATE(host=host),),
         summary=words.SLOW(what=words.LINKS_ARE_SLOWER(what=text)),
     )
@@ -140,13 +139,12 @@ def _finding(case: Case, slow: Sequence[Outlier], place: Mapping[int, str]) -> F
     )
     whose = words.OF_RANKS(what=text, first=ranks[0], last=ranks[-1])
     return Finding(
-        detector=DETECTOR.name,
         cause="straggler_network",
         domain="infrastructure",
         hosts=(host,),
         first_anomaly=FirstAnomaly(step=first.begin, phase="comm", op=first.phase, signature="slow_network"),
         claims=(*(peers.longer(one) for one in slow[:8]), *measured[:4]),
-        actions=(Action(kind="inspect_network", target=host, command=None, reason=words.COMMUNICATION_LONGER),),
+        actions=(to_do("inspect_network", host, words.COMMUNICATION_LONGER),),
         collect=(words.PORT_COUNTERS,),
         summary=joined((words.SLOW(what=whose), peers.price(case, slow), peers.why(measured)), " "),
     )

@@ -18,7 +18,7 @@ from forensics.detectors.slow.first_look import actions, as_fast_in, held_back, 
 from forensics.facts.durations.outliers import Outlier
 from forensics.facts.rows.event_rows import Row, refs
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.said import Said, joined
 from forensics.words import slow as words
@@ -125,7 +125,6 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     by_device = sort == "work" and not crowded and not host and not quotas
     cause: Cause = "straggler_compute" if by_device else "straggler_host"
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         ranks=() if reason else ranks,
         hosts=(host,) if host else (),
@@ -178,7 +177,7 @@ def _phases(slow: Sequence[Outlier]) -> Said:
 
 
 def _of_host(host: str) -> tuple[Action, ...]:
-    return (Action(kind="inspect_hardware", target=host, command=None, reason=words.TAKES_LONGER),)
+    return (to_do("inspect_hardware", host, words.TAKES_LONGER),)
 
 
 def _imbalance(case: Case, slow: Sequence[Outlier], again: Mapping[int, Row]) -> Finding:
@@ -192,17 +191,15 @@ def _imbalance(case: Case, slow: Sequence[Outlier], again: Mapping[int, Row]) ->
         why=words.TWICE if is_again else words.MORE_TOKENS if is_work else words.MORE_TO_WRITE,
     )
     return Finding(
-        detector=DETECTOR.name,
         cause="imbalance",
         domain="workload",
         first_anomaly=FirstAnomaly(step=slow[0].begin, phase=slow[0].phase, signature="imbalance"),
         claims=(*loads[:4], *map(peers.longer, slow[:4])),
         actions=(
-            Action(
-                kind="check_config",
-                target="job",
-                command=None,
-                reason=words.SETTING_UNEVEN if is_again else words.ROUTING_UNEVEN if is_work else words.SHARDING_UNEVEN,
+            to_do(
+                "check_config",
+                "job",
+                words.SETTING_UNEVEN if is_again else words.ROUTING_UNEVEN if is_work else words.SHARDING_UNEVEN,
             ),
         ),
         summary=joined((words.SLOW(what=text), peers.price(case, slow)), " "),

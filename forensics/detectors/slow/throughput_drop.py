@@ -21,7 +21,7 @@ from forensics.facts.durations.phase_times import with_sort
 from forensics.facts.figures.jumped_figures import Jump, jumped_at
 from forensics.facts.hosts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import SINKING, Action, Device, FirstAnomaly
+from forensics.model.incident import SINKING, Action, Device, FirstAnomaly, to_do
 from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import Said, first_clause, joined
@@ -199,8 +199,8 @@ def _fall(values: Sequence[float]) -> int | None:
 
 # What turns slow does so at once, on some host; what sinks evenly grows, mostly within the processes, and a restart tells.
 _OF_DRIFT = (
-    Action(kind="check_code", target=words.WHAT_GROWS, command=None, reason=words.SINKS_EVENLY),
-    Action(kind="restart_job", target=words.AT_NEXT_CHECKPOINT, command=None, reason=words.RESTART_TELLS),
+    to_do("check_code", words.WHAT_GROWS, words.SINKS_EVENLY),
+    to_do("restart_job", words.AT_NEXT_CHECKPOINT, words.RESTART_TELLS),
 )
 
 
@@ -208,9 +208,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the earliest fall of any rank's series, else its deepest drift."""
     series = _series(case)
     falls = [(at, name, points) for name, points in series if (at := _fall(points["rate"].to_list())) is not None]
-    if 2 * len(falls) >= max(
-        len(series), 1
-    ):  # ranks of a job wait for each other: a fall that few print is theirs alone
+    # Ranks of a job wait for each other: a fall that few print is theirs alone.
+    if 2 * len(falls) >= max(len(series), 1):
         at, name, points = min(falls, key=lambda fall: (fall[2]["step"][fall[0]], fall[2]["file"][0]))
         rates = points["rate"].to_list()
         high, low, form = median(rates[:at]), median(rates[at:]), words.FELL
@@ -300,7 +299,6 @@ def _finding(
     parts = words.PART_OF_STEP(grew=grown.claim.text) if grown else ""
     is_of_work = grown is not None and grown.sort == "work" and grown.is_alone and not slowed
     return Finding(
-        detector=DETECTOR.name,
         cause="throughput_drop",
         suspect_ranks=tuple(sorted({one.rank for one in slowed if one.rank is not None})),
         suspect_hosts=tuple(sorted({one.host for one in slowed if one.rank is None and one.host})),
@@ -339,10 +337,10 @@ def _action(grown: _Grown | None, jumped: Jump | None, *, is_of_work: bool) -> A
     if is_of_work and grown is not None:
         of_work = words.WORK_OF_ONE_PART(part=grown.name)
         reason = of_work if jumped is None else words.JUMPED_THEN(part=grown.name, jumped=_said(jumped))
-        return Action(kind="check_config", target="job", command=None, reason=reason)
+        return to_do("check_config", "job", reason)
     if grown is not None and grown.sort == "host":
-        return Action(kind="check_data", target="job", command=None, reason=words.HOSTS_KEEP_WAITING)
-    return Action(kind="inspect_hardware", target="job", command=None, reason=words.ONE_SLOWS_ALL)
+        return to_do("check_data", "job", words.HOSTS_KEEP_WAITING)
+    return to_do("inspect_hardware", "job", words.ONE_SLOWS_ALL)
 
 
 def _explained(text: Said, onset: int | None, claim: Claim, reason: Sequence[Apart], when_ns: int | None) -> Finding:
@@ -353,7 +351,6 @@ def _explained(text: Said, onset: int | None, claim: Claim, reason: Sequence[Apa
     is_timed = is_link or (first.since_ns is not None and when_ns is not None)
     device = () if is_link else (Device(host=first.host, pci=first.pci, index=first.index, uuid=None),)
     return Finding(
-        detector=DETECTOR.name,
         cause="straggler_network" if is_link else "straggler_compute",
         ranks=(first.rank,) if first.rank is not None and not is_link else (),
         hosts=(first.host,) if first.host else (),
@@ -365,10 +362,7 @@ def _explained(text: Said, onset: int | None, claim: Claim, reason: Sequence[Apa
             step=onset, host=first.host, rank=None if is_link else first.rank, signature="throughput_drop"
         ),
         actions=(
-            Action(
-                kind="inspect_network" if is_link else "inspect_hardware", target=target, command=None,
-                reason=words.ALL_WAIT_FOR_LINK if is_link else words.SLOWER_AS_THE_JOB,
-            ),
+            to_do("inspect_network" if is_link else "inspect_hardware", target, words.ALL_WAIT_FOR_LINK if is_link else words.SLOWER_AS_THE_JOB),
         ),
         summary=joined((words.SLOW(what=text), words.ALL_WAIT_FOR_IT(what=first_clause(first.text))), " "),
     )  # fmt: skip
