@@ -57,12 +57,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _bad_nodes(case: Case) -> list[int]:
     """Nodes that the tool itself calls faulty, by their numbers, after its rounds."""
-    said = [
-        row
-        for row in rows(case.events, "node_check")
-        if row["names_rank_space"] == "node" and row["severity"] == "error"
-    ]
-    return sorted({node for row in said for node in row["names_ranks"] or ()})
+    said = [row for row in rows(case.events, "node_check") if row["names_rank_space"] == "node"]
+    return sorted({node for row in said if row["severity"] == "error" for node in row["names_ranks"] or ()})
 
 
 def _of_nodes(case: Case, nodes: list[int]) -> Finding:

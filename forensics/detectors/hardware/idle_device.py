@@ -13,7 +13,6 @@ import polars as pl
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.hosts.hardware import Devices
-from forensics.facts.hosts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Device, FirstAnomaly
 from forensics.model.names import Reason
@@ -69,7 +68,7 @@ def _by_power(case: Case) -> tuple[Finding, ...]:
     odd = [one for one in odd if abs(one.value - one.centre) >= _OTHER_POWER * one.centre]
     if len(odd) != 1:
         return ()
-    one: Apart = odd[0]
+    one = odd[0]
     text = words.DRAWS(watts=one.value, peers=one.peers, centre=one.centre, seen=one.seen)
     return _finding(case, (one.rank, one.host, one.pci, one.index), (text, text), one.refs, one.moments, one.peers)
 

@@ -73,6 +73,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     complete = case.has_open_operations or bool(case.expected and case.expected <= waited)
     adapters = sorted({str(detail(row).get("interface") or row["pci"]) for row in said} - {"None"})
     text = words.LINK_FAILED_BEFORE(host=host)
+    failed_so = words.OF_ADAPTERS(text=text, adapters=joined(adapters, ", ")) if adapters else text
     timed_out, who = _wait(case, told, complete, waited)
     return (
         Finding(
@@ -80,14 +81,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             hosts=(host,),
             domain="infrastructure",
             undecided=_doubts(told, complete, is_back),
-            claims=(
-                Claim(
-                    words.OF_ADAPTERS(text=text, adapters=joined(adapters, ", ")) if adapters else text,
-                    "for",
-                    refs(said),
-                ),
-                Claim(who, "for", timed_out),
-            ),
+            claims=(Claim(failed_so, "for", refs(said)), Claim(who, "for", timed_out)),
             first_anomaly=FirstAnomaly(
                 host=host,
                 step=case.step_in_progress(),

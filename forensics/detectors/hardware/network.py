@@ -46,12 +46,8 @@ def _local(case: Case) -> list[Row]:
     does what is of another time than the anomaly."""
     links = [one for one in case.hardware if one.kind in ("link_down", "port_error") and one.when != "apart"]
     said = [one.row for one in links if one.kind == "port_error" and detail(one.row).get("library")]
-    kernel = [
-        one.row
-        for one in links
-        if one.severity in ("warning", "error", "fatal") and not detail(one.row).get("library") and one.on_job
-    ]
-    return [*said, *kernel]
+    grave = [one.row for one in links if one.severity in ("warning", "error", "fatal") and one.on_job]
+    return [*said, *(row for row in grave if not detail(row).get("library"))]
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -63,7 +59,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if failed.height:
         reports = blames(case.tables, case.identity, case.job_hosts, first)
         return (_fault(case, with_the_silent(reports, *_hosts_of_all(case), _telling(case)), local, first),)
-    if [row for row in local if detail(row).get("library")]:
+    if any(detail(row).get("library") for row in local):
         return (_fault(case, (), local, failed),)
     closed = of_kinds(case.events, "peer_closed", "remote_error")
     if case.has_begun:
@@ -130,6 +126,7 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
     if local:
         names = sorted({host_of(case.identity, row) or words.A_HOST for row in local})
         claims.append(Claim(words.PORTS_REPORTED(hosts=joined(names, ", ")), "for", refs(local)))
+    why = words.TRANSFERS_FAIL if is_untold else words.RETRIES_EXCEEDED if failed.height else words.PORT_SAID_SO
     where = hosts[0] if len(hosts) == 1 else (_together(case, cut_off) if cut_off else _where(root))
     return Finding(
         cause="network_fault",
@@ -145,14 +142,7 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
         collect=() if hosts else (words.LOGS_OF_THE_ENDS,) if refusal else (words.BOTH_ENDS,),
         summary=words.REFUSED_WHERE(where=where, code=refusal)
         if refusal
-        else words.NETWORK_FAILED(
-            where=where,
-            what=words.PORT_SAID_SO
-            if local and not failed.height
-            else words.TRANSFERS_FAIL
-            if is_untold
-            else words.RETRIES_EXCEEDED,
-        ),
+        else words.NETWORK_FAILED(where=where, what=why),
     )
 
 
@@ -259,11 +249,8 @@ def _other_end(case: Case, closed: pl.DataFrame) -> tuple[str | None, str | None
     """(the one address at the other end, what the library said last), where that alone tells of the other end."""
     beside = (pl.col("code") == "other_end") & pl.col("file").is_in(closed["file"].unique().to_list())
     rows = [*closed.iter_rows(named=True), *of_kinds(case.events, "other").filter(beside).iter_rows(named=True)]
-    told = {
-        said["other_end"]: " ".join(str(said.get("last_error")).split())
-        for row in rows
-        if "other_end" in (said := detail(row))
-    }
+    ends = (said for row in rows if "other_end" in (said := detail(row)))
+    told = {said["other_end"]: " ".join(str(said.get("last_error")).split()) for said in ends}
     found = [address for address in told if not is_within_a_host(address)]
     return (found[0], told[found[0]]) if len(found) == 1 else (None, None)
 

@@ -47,7 +47,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     clients = [case.ends[rank] for rank in case.asked_in_vain]
     lost |= frozenset().union(*case.asked_in_vain.values())
     of_job = case.job_hosts | lost | _missed(case.events, heard)
-    speaking = {short_host(case.host_of_rank.get(rank) or "") for rank in _told_their_end(case)}
+    told_their_end = case.waited_ranks | {rank for rank, end in case.ends.items() if end.by == "process"}
+    speaking = {short_host(case.host_of_rank.get(rank) or "") for rank in told_their_end}
     hosts = tuple(sorted((by_scheduler & of_job if case.job_hosts else by_scheduler) | (by_row & of_job - speaking)))
     if not hosts:
         return ()
@@ -80,9 +81,8 @@ def _taken(events: pl.DataFrame) -> frozenset[str]:
     said = [row for row in by_scheduler if row["code"] == _TAKEN]
     words_of = {short_host(word.strip(".-")) for row in said[:_LINES] for word in _WORDS.findall(row["text"] or "")}
     shut = {str(detail(row).get("object")) for row in by_scheduler if said and row["code"] == _SHUT}
-    nodes = {
-        str(told["node"]) for row in by_scheduler if (told := detail(row)).get("node") and told.get("object") in shut
-    }
+    told = map(detail, by_scheduler)
+    nodes = {str(one["node"]) for one in told if one.get("node") and one.get("object") in shut}
     return _hosts(said) | words_of | {short_host(node) for node in nodes}
 
 
@@ -93,10 +93,6 @@ def _missed(events: pl.DataFrame, lost: Iterable[Row]) -> frozenset[str]:
     named = {short_host(word.strip(".-")) for text in missed["text"].head(_LINES) for word in _WORDS.findall(text)}
     hosts = ((row, short_host(host)) for row in lost for host in row["names_hosts"] or ())
     return frozenset(host for row, host in hosts if host in named or row["file"] in files)
-
-
-def _told_their_end(case: Case) -> frozenset[int]:
-    return case.waited_ranks | {rank for rank, end in case.ends.items() if end.by == "process"}
 
 
 def _names(case: Case) -> dict[str, str]:

@@ -28,11 +28,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     total, many = int(live_stacks(case.stacks)["count"].sum()), int(waiting["count"].sum())
     hosts = _hosts(case, waiting) if many else set()
     if many and not hosts:
-        hosts = {
-            str(host_of(case.identity, row))
-            for row in blocked
-            if row["kind"] == "storage_error" and host_of(case.identity, row)
-        }
+        errors = (row for row in blocked if row["kind"] == "storage_error")
+        hosts = {host for row in errors if (host := host_of(case.identity, row))}
     if len(hosts) < _LEAST:
         return ()
     there = [row for row in blocked if host_of(case.identity, row) in hosts]

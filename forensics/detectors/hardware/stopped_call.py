@@ -54,6 +54,11 @@ class _Last(msgspec.Struct, frozen=True):
         starts = [row["since_ns"] for row in self.ahead.values()]
         return [None if start is None or began is None else abs(start - began) for start in starts]
 
+    @property
+    def is_of_another_stall(self) -> bool:
+        far = any(apart is not None and apart > _TOGETHER_NS for apart in self.apart_ns)
+        return far or 2 * len(self.silent) > len(self.members)
+
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no record of operations tells more."""
@@ -65,7 +70,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     groups = said.partition_by("group")
     for rows in sorted(groups, key=lambda part: -part.filter(pl.col("state") == "timed_out")["rank"].n_unique()):
         last = _last(rows)
-        if last is not None and not _is_of_another_stall(last):
+        if last is not None and not last.is_of_another_stall:
             return (_finding(case, last),)
     return ()
 
@@ -83,11 +88,6 @@ def _last(rows: pl.DataFrame) -> _Last | None:
     members = frozenset(rows["rank"].to_list())
     members = members if own["size"] is not None and len(members) == own["size"] else frozenset()
     return _Last(str(own["label"]), rank, own, by_rank, members, dict(done.iter_rows())) if own["call"] else None
-
-
-def _is_of_another_stall(last: _Last) -> bool:
-    far = any(apart is not None and apart > _TOGETHER_NS for apart in last.apart_ns)
-    return far or 2 * len(last.silent) > len(last.members)
 
 
 def _finding(case: Case, last: _Last) -> Finding:

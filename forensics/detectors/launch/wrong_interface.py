@@ -38,9 +38,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         if host_of(case.identity, row) in wrong or set(addresses) & set(row["names_hosts"] or ())
     ]
     alone = ranks or _alone_there(case, wrong)
-    where = words.LISTENS_ON(
-        hosts=ranks_text(ranks) if ranks else joined(wrong, ", "), addresses=joined(addresses, ", ")
-    )
+    who = ranks_text(ranks) if ranks else joined(wrong, ", ")
+    where = words.LISTENS_ON(hosts=who, addresses=joined(addresses, ", "))
     unreachable = words.UNREACHABLE[len(addresses) > 1]
     said = lines.with_columns(text=pl.concat_str("how", "address", separator=" ")).iter_rows(named=True)
     claims = [Claim(where, "for", refs(said))]

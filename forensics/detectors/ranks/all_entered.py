@@ -60,9 +60,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not operations:
         return ()
     main = max(operations, key=lambda op: (len(op.members.get("in", ())), op.op))
-    suspects = tuple(
-        sorted({rank for op in operations for state in ("in", "unknown") for rank in op.members.get(state, ())})
-    )
+    suspects = {rank for op in operations for state in ("in", "unknown") for rank in op.members.get(state, ())}
     shared = _overlap(case, operations)
     reasons: tuple[Reason, ...] = ("all_entered_no_counters",)
     if shared and not shared.named:
@@ -74,9 +72,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     of_hosts = _shared_claims(operations, shared)
     return (
         Finding(
-            cause=None,
             hosts=shared.named if shared else (),
-            suspect_ranks=shared.ranks if shared else suspects,
+            suspect_ranks=shared.ranks if shared else tuple(sorted(suspects)),
             suspect_hosts=shared.hosts if shared and not shared.named else (),
             links=_links(operations),
             undecided=reasons,

@@ -37,9 +37,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if found.is_by_last_words and is_over and not named:
         return ()
     first = named[0] if named else found.ranks[0]
-    stopped = words.STOPPED_AT(
-        who=ranks_text(found.ranks), line=cut_middle(" ".join(found.last[first].text.split()), 120)
-    )
+    last = cut_middle(" ".join(found.last[first].text.split()), 120)
+    stopped = words.STOPPED_AT(who=ranks_text(found.ranks), line=last)
     passed = words.ENDED_THAT if found.is_within else words.WENT_ON_TO
     went_on = passed(who=ranks_text(found.others), line=cut_middle(" ".join(found.further.text.split()), 120))
     claims = (

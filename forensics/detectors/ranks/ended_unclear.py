@@ -58,15 +58,8 @@ def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, Process
         claims.append(Claim(words.FAILED_ALIKE(who=ranks_text(lost)), "for", _places(lost)))
     claims += [Claim(words.ALL_COMPLAINED, "for", shared)] if shared else []
     text = words.WHOSE_IS_UNCLEAR(text=claims[0].text)
-    one_of = (
-        words.ALL_COMPLAINED
-        if shared
-        else words.NO_OTHER_LOG
-        if is_alone
-        else words.ANYBODY
-        if not rest
-        else (words.ONLY_ONE if len(rest) == 1 else words.ONE_OF)(who=ranks_text(rest))
-    )
+    one_of = (words.ONLY_ONE if len(rest) == 1 else words.ONE_OF)(who=ranks_text(rest)) if rest else words.ANYBODY
+    one_of = words.ALL_COMPLAINED if shared else words.NO_OTHER_LOG if is_alone else one_of
     return Finding(
         suspect_ranks=rest,
         undecided=("tied_explanations",),

@@ -39,9 +39,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         Claim(words.HOLDS[one.site if one.how == "blocked" else one.how](who=_who(one)), "for", one.refs)
         for one in held
     )
-    alone = (words.GONE_ALONE if first.how == "gone" else words.HELD_ALONE)(
-        held=joined([claim.text for claim in claims], "; "), others=words.OTHERS(first.others)
-    )
+    alone = words.GONE_ALONE if first.how == "gone" else words.HELD_ALONE
+    text = alone(held=joined([claim.text for claim in claims], "; "), others=words.OTHERS(first.others))
     return (
         Finding(
             cause="rank_died" if first.how in ("dead", "gone") else "rank_absent",
@@ -57,17 +56,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature=f"held:{first.how}",
             ),
             blast_radius=BlastRadius(ranks_waiting=first.others),
-            summary=sentence(alone),
+            summary=sentence(text),
         ),
     )
 
 
 def _who(one: HeldAlone) -> Said:
-    return (
-        ranks_text([one.rank])
-        if one.rank is not None
-        else words.PROCESS_ON(pid=one.pid, host=one.host or words.UNNAMED_HOST)
-    )
+    if one.rank is not None:
+        return ranks_text([one.rank])
+    return words.PROCESS_ON(pid=one.pid, host=one.host or words.UNNAMED_HOST)
 
 
 DETECTOR = Detector("held_process", ("stacks",), detect, "waiting")

@@ -21,6 +21,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.said import joined, sentence
 from forensics.model.texts import ranks_text
+from forensics.model.told import values
 from forensics.words import ranks as words
 
 _OTHERS = 2  # at least
@@ -82,10 +83,8 @@ def _fell_silent(case: Case, missed: tuple[int, ...], told: list[dict[str, Any]]
     heard = len(others) >= _OTHERS and own.keys() == others and all({*row["names_ranks"]} == {*missed} for row in told)
     if not heard or not case.seen.issuperset(missed):
         return False
-    of_missed = pl.col("rank").is_in(missed)
-    errors = case.events.filter(
-        of_missed & (pl.col("rank_space") == "global") & pl.col("severity").is_in(["error", "fatal"])
-    )
+    of_missed, is_error = pl.col("rank").is_in(missed), pl.col("severity").is_in(["error", "fatal"])
+    errors = case.events.filter(of_missed & (pl.col("rank_space") == "global") & is_error)
     times = [(row["time_basis"], row["time_ns"]) for row in own.values()]
     first = min((time for _, time in times if time is not None), default=None)
     later = (pl.col("time_ns") >= first) if first is not None else pl.lit(True)
@@ -117,12 +116,8 @@ def _stuck(case: Case) -> tuple[Finding, ...]:
 
 def _without_hang(case: Case, hung: set[int]) -> tuple[int, ...]:
     """Ranks whose gauge of a hang stands at zero, where it does not for most."""
-    gauges = case.tables["devices"].filter(
-        pl.col("metric").str.starts_with(_GAUGE).fill_null(False)
-        & pl.col("rank").is_not_null()
-        & (pl.col("value") == 0)
-    )
-    free = set(gauges["rank"].to_list()) - hung
+    gauges = case.tables["devices"].filter(pl.col("metric").str.starts_with(_GAUGE) & (pl.col("value") == 0))
+    free = values(gauges["rank"]) - hung
     return tuple(sorted(free)) if 2 * len(free) < len(free | hung) else ()
 
 

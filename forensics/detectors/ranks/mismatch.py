@@ -102,20 +102,15 @@ def _first(case: Case, source: str) -> _Call | None:
         pl.len().over(key), "number", "group", descending=[source == "watchdog", False, False]
     )  # fmt: skip
     group, number = order.select(key).row(0)
-    here = calls.filter((pl.col("group") == group) & pl.col("number").eq_missing(number))
-    said = {row["rank"]: row for row in here.sort("rank", "file", "line").iter_rows(named=True)}
-    unknown = told.filter(
-        (pl.col("group") == group) & pl.col("number").eq_missing(number) & (pl.col("state") == "unknown")
-    )
-    return _Call(
-        source, said, tuple(sorted(set(unknown["rank"].to_list()) - said.keys())), (), _by_stack(case, unknown, said)
-    )
+    is_here = (pl.col("group") == group) & pl.col("number").eq_missing(number)
+    said = {row["rank"]: row for row in calls.filter(is_here).sort("rank", "file", "line").iter_rows(named=True)}
+    unknown = told.filter(is_here & (pl.col("state") == "unknown"))
+    unheard = tuple(sorted(set(unknown["rank"].to_list()) - said.keys()))
+    return _Call(source, said, unheard, (), _by_stack(case, unknown, said))
 
 
 def _fingerprints(told: pl.DataFrame) -> _Call | None:
     listed = list(told.sort("file", "line").iter_rows(named=True))
-    if not listed:
-        return None
     said = {row["rank"]: row for row in listed if row["rank"] is not None and row["call"] is not None}
     silent = {row["rank"] for row in listed if row["rank"] is not None} - said.keys()
     unmapped = tuple(row for row in listed if row["rank"] is None)
@@ -133,10 +128,9 @@ def _crossed(told: pl.DataFrame) -> _Call | None:
         if len(set(map(_launched, counts.values()))) < 2:
             continue
         odd = [
-            rank
-            for rank, own in counts.items()
-            if all(_cross(own, other) for at, other in counts.items() if at != rank)
-        ]
+            rank for rank, own in counts.items()
+            if not any(own <= other or other <= own for at, other in counts.items() if at != rank)
+        ]  # fmt: skip
         if len(odd) == 1:
             rows = {row["rank"]: row for row in part.sort("rank", "kind").iter_rows(named=True)}
             usual = _launched(next(own for rank, own in counts.items() if rank != odd[0]))
@@ -144,10 +138,6 @@ def _crossed(told: pl.DataFrame) -> _Call | None:
             said[odd[0]]["call"] = _launched(counts[odd[0]])
             return _Call("ras", said, (), (), 0)
     return None
-
-
-def _cross(one: Counter[str], other: Counter[str]) -> bool:
-    return not (one <= other or other <= one)
 
 
 def _launched(counts: Counter[str]) -> Said:
@@ -209,9 +199,8 @@ def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> Said:
     if not few and len(call.said) == 1:
         ((rank, row),) = call.said.items()
         number = "" if row["number"] is None else f" #{row['number']}"
-        return words.ANNOUNCED_ALONE(
-            who=ranks_text([rank]), what=f"{row['kind']}{number}", others=ranks_text(call.unheard)
-        )
+        what = f"{row['kind']}{number}"
+        return words.ANNOUNCED_ALONE(who=ranks_text([rank]), what=what, others=ranks_text(call.unheard))
     if not few:
         return words.DIFFERENT_CALLS
     one, other = call.said[few[0]], call.said[many[0]]

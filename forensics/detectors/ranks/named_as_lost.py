@@ -7,7 +7,7 @@ suspect, for a link may have broken, and a silent log proves nothing.
 
 from forensics.case import Case, Detector
 from forensics.facts.ends.origins import few
-from forensics.facts.rows.event_rows import of_kinds, own_rank, refs
+from forensics.facts.rows.event_rows import own_rank, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.said import joined
@@ -21,22 +21,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no process is known to have failed by itself."""
     if case.origins is not None or case.has_open_operations:
         return ()
-    rows = [
-        row for row in of_kinds(case.events, "peer_closed", "remote_error").iter_rows(named=True) if row["names_ranks"]
-    ]
-    told = [row for row in rows if row["names_rank_space"] in _SPACES and own_rank(row) is not None]
+    lost = [row for row in rows(case.events, "peer_closed", "remote_error") if row["names_ranks"]]
+    told = [row for row in lost if row["names_rank_space"] in _SPACES and own_rank(row) is not None]
     named = {rank for row in told for rank in row["names_ranks"]}
-    waited = (
-        {own_rank(row) for row in told}
-        | case.waited_ranks
-        | {r for r, end in case.ends.items() if end.how == "gave_up"}
-    )
-    suspects = few({rank for rank in named if rank not in waited}, case.expected or case.seen)
+    waited = {rank for row in told if (rank := own_rank(row)) is not None} | case.waited_ranks
+    waited |= {rank for rank, end in case.ends.items() if end.how == "gave_up"}
+    suspects = few(named - waited, case.expected or case.seen)
     if not suspects:
         return ()
-    text = words.LOST_BY_OTHERS(
-        who=ranks_text(suspects), others=ranks_text(rank for rank in waited if rank is not None)
-    )
+    text = words.LOST_BY_OTHERS(who=ranks_text(suspects), others=ranks_text(waited))
     return (
         Finding(
             suspect_ranks=suspects,

@@ -25,9 +25,8 @@ _ENDED = ("finished", "completed", "ended", "exited", "succeeded", "stopped", "d
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all silent members."""
-    beats = _last(
-        row for row in rows(case.events, "other") if row["code"] == "heartbeat" and row["time_ns"] is not None
-    )
+    told = (row for row in rows(case.events, "other") if row["code"] == "heartbeat")
+    beats = _last(row for row in told if row["time_ns"] is not None)
     silent = _silent(beats)
     if not silent or case.has_open_operations or any(end.how == "ended" for end in case.ends.values()):
         return ()

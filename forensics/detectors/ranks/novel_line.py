@@ -47,11 +47,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     novel: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for template, files in files_of_templates(case.tables).items():
         who = {printers[file] for file in files if file in printers}
-        if (
-            len({name for name, _ in who}) == 1
-            and not {rank for _, rank in who} & speakers
-            and template not in case.known_lines
-        ):
+        is_alone = len({name for name, _ in who}) == 1 and not {rank for _, rank in who} & speakers
+        if is_alone and template not in case.known_lines:
             novel[next(iter(who))[0]].append((template, min(files)))
     return (_finding(case, *next(iter(novel.items())), count),) if len(novel) == 1 else ()
 
@@ -61,9 +58,8 @@ def _finding(case: Case, who: str, lines: list[tuple[str, str]], count: int) -> 
     is_suspect = case.has_baseline or (count >= _FLEET and not is_rank)
     refs = tuple(Ref(file=file, line=None, text=template) for template, file in lines[:3])
     compared = words.NOT_BEFORE if case.has_baseline else words.NO_ATTEMPT_BEFORE
-    text = words.PRINTS_ALONE(
-        who=who, kinds=words.KINDS(len(lines)), line=cut_middle(lines[0][0], 120), compared=compared
-    )
+    line, kinds = cut_middle(lines[0][0], 120), words.KINDS(len(lines))
+    text = words.PRINTS_ALONE(who=who, kinds=kinds, line=line, compared=compared)
     return Finding(
         suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank and is_suspect else (),
         suspect_hosts=() if is_rank or not is_suspect else (who,),

@@ -18,6 +18,7 @@ from forensics.facts.waits.stacks import classify, to_frames, waits_for_work
 from forensics.graph.hang.outside import WAITS, places
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
+from forensics.model.names import Cause
 from forensics.model.said import joined, sentence
 from forensics.model.texts import doing, ranks_text
 from forensics.words import ranks as words
@@ -71,13 +72,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     named = ranks if whole and not by_chance else ()
     while_others = words.WHILE_OTHERS_WAIT(doing=standing, number=others)
     slow = joined((while_others, words.MOVED_ON[alone] if moving else ""), ": ")
+    straggler: Cause = "straggler_compute" if site == "compute" else "straggler_host"
     return (
         Finding(
-            cause=None
-            if by_chance
-            else ("straggler_compute" if site == "compute" else "straggler_host")
-            if moving
-            else "rank_absent",
+            cause=None if by_chance else straggler if moving else "rank_absent",
             # it may have loaded data before, or have been caught by chance
             ranks=named,
             suspect_ranks=ranks if by_chance else (),

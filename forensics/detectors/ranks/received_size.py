@@ -9,7 +9,7 @@ from forensics.case import Case, Detector
 from forensics.facts.rows.event_rows import refs, rows
 from forensics.facts.waits.rank_stacks import gave_up_elsewhere
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import BlastRadius, Code, FirstAnomaly
+from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
@@ -27,7 +27,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     # Where the tracebacks show who made another call than most, the line is in hand, and no other run is needed.
     elsewhere = gave_up_elsewhere(case.stacks, case.expected or case.seen, _AT_THE_END)
     code = next(iter(elsewhere.values())) if len({(one.file, one.line) for one in elsewhere.values()}) == 1 else None
-    odd = [Claim(words.GAVE_UP_AT(who=ranks_text(sorted(elsewhere)), where=_place(code)), "for")] if code else []
+    where = f"{code.function} ({code.file}:{code.line})" if code is not None else ""
+    odd = [Claim(words.GAVE_UP_AT(who=ranks_text(sorted(elsewhere)), where=where), "for")] if code else []
     return (
         Finding(
             cause="collective_mismatch",
@@ -42,10 +43,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=words.OTHER_CALLS(who=who),
         ),
     )
-
-
-def _place(code: Code | None) -> str:
-    return f"{code.function} ({code.file}:{code.line})" if code is not None else ""
 
 
 def _aborted(case: Case) -> tuple[int, ...]:

@@ -275,9 +275,9 @@ def _blocked(case: Case, rank: int) -> _Row | None:
     own = case.host_of_rank.get(rank)
     for one in case.hardware:
         row = one.row
-        if row["kind"] != "hung_task" or not (one.counts or case.anomaly_window.is_during(row)):
+        if row["kind"] != "hung_task" or row["pid"] is None or not row["host"]:
             continue
-        if row["pid"] is None or not row["host"]:
+        if not (one.counts or case.anomaly_window.is_during(row)):
             continue
         host = short_host(row["host"])
         if (host, row["pid"]) in others or (None, row["pid"]) in others:
@@ -319,13 +319,8 @@ def _elsewhere(case: Case, rank: int) -> _Row | None:
 
 def _stays(case: Case, rank: int, site: str) -> bool:
     """Does every look at a rank show it in that place, wherever in there? Who works on in it comes to nobody meanwhile."""
-    looks = case.tables["stacks"].filter(
-        (pl.col("rank") == rank)
-        & pl.col("is_main").fill_null(False)
-        & pl.col("parent_pid").is_null()
-        & (pl.col("source") != "traceback")
-        & (pl.col("frames").list.len() > 0)
-    )
+    is_look = (pl.col("source") != "traceback") & (pl.col("frames").list.len() > 0) & pl.col("parent_pid").is_null()
+    looks = case.tables["stacks"].filter(is_look & pl.col("is_main") & (pl.col("rank") == rank))
     return looks.height > 1 and all(classify(to_frames(own)).site == site for own in looks["frames"].to_list())
 
 

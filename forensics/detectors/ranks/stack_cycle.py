@@ -48,15 +48,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
 def _in_stacks(case: Case) -> dict[int, _Wait]:
     if not case.stacks.height:
         return {}
-    told = case.stacks.filter(
-        pl.col("rank").is_not_null()
-        & pl.col("peer").is_not_null()
-        & (pl.col("source") != "traceback")
-        & (pl.col("site") == "communication")
-    )
+    told = case.stacks.filter((pl.col("source") != "traceback") & (pl.col("site") == "communication"))
     return {
         row["rank"]: _Wait(row["peer"], row["op"], stack_ref(row), row["moving"] is not None)
-        for row in told.iter_rows(named=True)
+        for row in told.drop_nulls(["rank", "peer"]).iter_rows(named=True)
     }
 
 
@@ -92,16 +87,12 @@ def _is_on_its_way(cycle: tuple[int, ...], waits: Mapping[int, _Wait]) -> bool:
 
 
 def _finding(case: Case, cycle: tuple[int, ...], waits: Mapping[int, _Wait]) -> Finding:
-    claims = [
-        Claim(
-            words.WAITS_FOR_PEER(
-                who=ranks_text([rank]), call=waits[rank].op or words.A_MESSAGE, peer=ranks_text([waits[rank].peer])
-            ),
-            "for",
-            (waits[rank].ref,),
+    claims = []
+    for rank, own in ((rank, waits[rank]) for rank in cycle[:4]):
+        who, peer = ranks_text([rank]), ranks_text([own.peer])
+        claims.append(
+            Claim(words.WAITS_FOR_PEER(who=who, call=own.op or words.A_MESSAGE, peer=peer), "for", (own.ref,))
         )
-        for rank in cycle[:4]
-    ]
     stood = all(waits[rank].stood for rank in cycle)
     return Finding(
         cause="deadlock_cycle",

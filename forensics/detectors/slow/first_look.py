@@ -48,11 +48,8 @@ def as_fast_in(case: Case, slow: Sequence[Outlier]) -> list[str]:
         return []
     phases, ranks = {one.phase for one in slow}, {one.rank for one in slow}
     begin, end = min(one.begin for one in slow), max(one.end for one in slow)
-    work = case.phase_times.filter(
-        (pl.col("sort") == "work")
-        & pl.col("stage").is_in(sorted({one.stage for one in slow}))
-        & pl.col("step").is_between(begin, end)
-    )
+    is_there = pl.col("stage").is_in(sorted({one.stage for one in slow})) & pl.col("step").is_between(begin, end)
+    work = case.phase_times.filter(is_there & (pl.col("sort") == "work"))
     own = pl.col("rank").is_in(sorted(ranks))
     middles = work.group_by("phase", "rank").agg(pl.col("ms").median())
     theirs = dict(middles.filter(~own).group_by("phase").agg(pl.col("ms").median()).iter_rows())
@@ -96,9 +93,8 @@ def actions(
 
 def _fixed_wait(case: Case, one: Outlier) -> Said | None:
     """What takes just as long each time is waited for by the clock: no busy disk, processor or network is so even."""
-    own = case.phase_times.filter(
-        (pl.col("rank") == one.rank) & (pl.col("phase") == one.phase) & pl.col("step").is_between(one.begin, one.end)
-    )
+    is_its = (pl.col("rank") == one.rank) & (pl.col("phase") == one.phase)
+    own = case.phase_times.filter(is_its & pl.col("step").is_between(one.begin, one.end))
     waits = own.filter(pl.col("ms") > one.level_ms + one.excess_ms / 2)["ms"]
     middle, least, most = waits.median(), waits.min(), waits.max()
     if len(waits) < _OFTEN or not isinstance(middle, float) or middle < _LONG_MS:

@@ -107,10 +107,8 @@ def _apart(printed: pl.DataFrame) -> pl.DataFrame:
 
 def _in_order(printed: pl.DataFrame) -> pl.DataFrame:
     """The lines of one printer, a row per step. Counts that begin anew again and again are those of an epoch: they stay as printed."""
-    first = printed["step"][0]
-    if (printed["step"] <= first).sum() > 1 and (printed["step"].diff() < 0).sum() == (
-        printed["step"] <= first
-    ).sum() - 1:
+    begun = (printed["step"] <= printed["step"][0]).sum()
+    if begun > 1 and (printed["step"].diff() < 0).sum() == begun - 1:
         return printed
     return printed.unique("step", keep="last", maintain_order=True).sort("step")
 
@@ -153,26 +151,26 @@ def split(values: Sequence[float]) -> int | None:
     return at if falls and agree >= _AGREE * size and smooth[-1] < middle else None
 
 
+def _sinking(values: Sequence[float], parts: int) -> list[float]:
+    """The levels of so many parts of a series, where nearly every later one is lower than every earlier one; else none."""
+    size = len(values)
+    if size < parts * _EACH:
+        return []
+    levels = [median(values[size * i // parts : size * (i + 1) // parts]) for i in range(parts)]
+    pairs = [later < earlier for earlier, later in combinations(levels, 2)]
+    return levels if sum(pairs) >= _FALLING * len(pairs) else []
+
+
 def drift(values: Sequence[float]) -> tuple[float, float] | None:
     """Level of the first and of the last tenth, where the series sinks from tenth to tenth."""
-    size = len(values)
-    if size < _TENTHS * _EACH:
-        return None
-    levels = [median(values[size * i // _TENTHS : size * (i + 1) // _TENTHS]) for i in range(_TENTHS)]
-    pairs = [later < earlier for earlier, later in combinations(levels, 2)]
-    sinks = sum(pairs) >= _FALLING * len(pairs) and levels[0] - levels[-1] >= _DRIFT * levels[0]
-    return (levels[0], levels[-1]) if sinks else None
+    levels = _sinking(values, _TENTHS)
+    return (levels[0], levels[-1]) if levels and levels[0] - levels[-1] >= _DRIFT * levels[0] else None
 
 
 def sinks_on(values: Sequence[float]) -> float | None:
     """Of what came after a fall, the level of the last part, where it goes on sinking from part to part."""
-    size = len(values)
-    if size < _PARTS * _EACH:
-        return None
-    levels = [median(values[size * i // _PARTS : size * (i + 1) // _PARTS]) for i in range(_PARTS)]
-    falls = sum(later < earlier for earlier, later in combinations(levels, 2))
-    pairs = _PARTS * (_PARTS - 1) / 2
-    return levels[-1] if falls >= _FALLING * pairs and levels[-1] <= (1 - _SINKS_ON) * levels[0] else None
+    levels = _sinking(values, _PARTS)
+    return levels[-1] if levels and levels[-1] <= (1 - _SINKS_ON) * levels[0] else None
 
 
 def leaves_level(values: Sequence[float], at: int) -> int:
@@ -297,6 +295,9 @@ def _finding(
     slowed = [one for one in case.apart if one.effect == "slows"]
     beside = words.MEASURED_APART(what=first_clause(slowed[0].text)) if slowed else ""
     parts = words.PART_OF_STEP(grew=grown.claim.text) if grown else ""
+    leapt = []
+    if jumped is not None:
+        leapt = [Claim(_said(jumped), "for", (Ref(file=jumped.file, line=jumped.line, text=jumped.name),))]
     is_of_work = grown is not None and grown.sort == "work" and grown.is_alone and not slowed
     return Finding(
         cause="throughput_drop",
@@ -306,7 +307,7 @@ def _finding(
         claims=(
             claim,
             *((grown.claim,) if grown else ()),
-            *((_claim(jumped),) if jumped else ()),
+            *leapt,
             *(Claim(one.text, "for", one.refs) for one in slowed[:4]),
         ),
         first_anomaly=FirstAnomaly(step=onset, signature=SINKING if is_sinking else "throughput_drop"),
@@ -322,10 +323,6 @@ def _finding(
             " ",
         ),
     )
-
-
-def _claim(jumped: Jump) -> Claim:
-    return Claim(_said(jumped), "for", (Ref(file=jumped.file, line=jumped.line, text=jumped.name),))
 
 
 def _said(jumped: Jump) -> Said:
