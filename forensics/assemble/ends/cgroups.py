@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Set
 
 import polars as pl
 
-from forensics.assemble.who.identity import given_rank
+from forensics.assemble.who.identity import with_ranks
 from forensics.model.signals import VANISHED, signal_of
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
@@ -53,10 +53,7 @@ def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[Tabl
     own = [(file, pid, min(said)) for (file, pid), said in found.items() if len(said) == 1]
     made = pl.DataFrame(own, schema={"file": pl.String, "pid": pl.Int64, "_rank": pl.Int64}, orient="row")
     keys = made.with_columns(pl.col("file").cast(events.schema["file"]), pl.col("pid").cast(events.schema["pid"]))
-    joined = events.join(keys, on=["file", "pid"], how="left", maintain_order="left")
-    is_its = nameless & pl.col("_rank").is_not_null()
-    filled = joined.with_columns(given_rank(pl.when(is_its).then("_rank")))
-    return {**tables, "events": filled.select(events.columns).cast(events.schema)}
+    return {**tables, "events": with_ranks(events, keys, ["file", "pid"], nameless)}
 
 
 def _killed(events: pl.DataFrame, members: Set[int], at: tuple[str, int] | None) -> set[int]:
@@ -64,9 +61,8 @@ def _killed(events: pl.DataFrame, members: Set[int], at: tuple[str, int] | None)
     is_theirs = pl.col("rank").is_in(list(members)) & (pl.col("rank_space") == "global")
     own = events.filter(is_theirs.fill_null(False) & pl.col("kind").is_in(["exit", "first_failure", "exception"]))
     killed, failed = set(), set()
-    for kind, rank, code, text, basis, time_ns in own.select(
-        "kind", "rank", "code", "text", "time_basis", "time_ns"
-    ).iter_rows():
+    columns = ("kind", "rank", "code", "text", "time_basis", "time_ns")
+    for kind, rank, code, text, basis, time_ns in own.select(columns).iter_rows():
         if kind == "exception":
             failed |= {rank} if _CHILD.search(text or "") else set()
         elif code is not None and (code in VANISHED or signal_of(code) == "SIGKILL"):

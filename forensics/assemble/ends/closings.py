@@ -122,9 +122,8 @@ def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
     own = pl.when(nobody & pl.lit(len(of_all) == 1)).then(pl.lit(min(of_all, default=None))).otherwise("_own")
     is_own = (own - pl.col("step")).is_in([0, 1]).fill_null(False)
     both = both.filter(~(is_record & is_own))
-    if not all(
-        _is_of_the_steps(tables["files"], row) for row in both.filter(pl.col("_of").is_null()).iter_rows(named=True)
-    ):
+    untold = both.filter(pl.col("_of").is_null())
+    if not all(_is_of_the_steps(tables["files"], row) for row in untold.iter_rows(named=True)):
         return False
     counted = (both["_of"] - both["step"]).is_in([0, 1]) | both["_of"].is_null()  # counted from 1 or from 0
     if not last.height or not bool(((both["_said"] >= both["_last"]).fill_null(False) & counted).all()):
@@ -155,12 +154,8 @@ def _is_of_the_steps(files: pl.DataFrame, row: Mapping[str, Any]) -> bool:
 
 def _announced(weak: pl.DataFrame) -> list[int]:
     """The last step of the job as its lines tell it, or the last words of nobody in particular, counted from 1 or from 0."""
-    told = (
-        weak.filter(pl.col("code") == LAST_STEP)["text"]
-        .cast(pl.String)
-        .str.extract(_OF, 1)
-        .cast(pl.Int64, strict=False)
-    )
+    text = weak.filter(pl.col("code") == LAST_STEP)["text"].cast(pl.String)
+    told = text.str.extract(_OF, 1).cast(pl.Int64, strict=False)
     nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null()
     of_all = weak.filter((pl.col("code") == CLOSING) & nobody)["step"]
     numbers = {*told.drop_nulls(), *of_all.drop_nulls()}
@@ -214,9 +209,8 @@ def _not_outlived(events: pl.DataFrame, weak: pl.DataFrame) -> pl.DataFrame:
     is_done = (pl.col("code") == "completed") & pl.col("detail").str.contains('"ExitCode": "0:0"')
     is_other = (pl.col("severity") != "info") | pl.col("code").is_in(["running", "pending", "completing", "suspended"])
     is_completed = states.filter(is_done).height > 0 and states.filter(is_other).is_empty()
-    told = events.sort("file", "line", nulls_last=True).with_columns(
-        pl.col("time_ns", "time_basis").forward_fill().over("file")
-    )
+    stamps = pl.col("time_ns", "time_basis").forward_fill().over("file")
+    told = events.sort("file", "line", nulls_last=True).with_columns(stamps)
     grave = told.filter(pl.col("severity").is_in(_GRAVE))
     if is_completed:
         return grave.filter(~pl.col("kind").is_in(_COMPLAINTS))

@@ -12,7 +12,6 @@ Fooled by: a list in a last line of all others that is of just the rest by chanc
 calls itself an error.
 """
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ import polars as pl
 
 from forensics.assemble.ends.asked_by_name import with_asked_by_name
 from forensics.assemble.starts.apart import numbered_lines, own_logs
+from forensics.assemble.starts.roll_calls import missing_row
 from forensics.assemble.who.identity import given_rank
 from parsers.schema.event_kinds import STILL
 from parsers.schema.tables import TableName, table
@@ -61,7 +61,13 @@ def with_given_up_together(
     events = _as_waits(tables["events"], files)
     if len(job) < _FEWEST or (events["kind"] == "missing_members").any():
         return {**tables, "events": events}
-    rows = [_row(one, len(job)) for one in _missed(files, events, job)]
+    rows = [
+        missing_row(
+            one.rank, one.ranks, "barrier", {"reached": len(job) - len(one.ranks), "expected": len(job)},
+            text=one.text, file=one.file, line=one.line,
+        )
+        for one in _missed(files, events, job)
+    ]  # fmt: skip
     return {**tables, "events": pl.concat([events, table("events", rows)])}
 
 
@@ -74,14 +80,15 @@ def _as_waits(events: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
     told = numbered.filter(is_open.fill_null(False)).select("_at", "file", "text")
     if told["file"].n_unique() < _FEWEST:
         return events
-    logs = files.filter(pl.col("lines") > 0).select("file", "rank", _shape(pl.col("file")))
+    logs = files.filter(pl.col("lines") > 0).select(
+        "file", "rank", shape=pl.col("file").cast(pl.String).str.replace_all(r"\d+", "#")
+    )
     own = told.with_columns(pl.col("text").map_elements(_words, return_dtype=pl.String).alias("words"))
     own = own.unique("file", keep="last", maintain_order=True).join(logs, on="file", maintain_order="left")
     own = own.join(logs.group_by("shape").agg(pl.len().alias("logs")), on="shape", maintain_order="left")
     alike = pl.len().over("words", "shape")
-    own = own.filter(
-        (alike >= _FEWEST) & (2 * alike > pl.col("logs")) & (pl.col("rank").is_null() | pl.col("rank").is_unique())
-    )
+    is_one_each = pl.col("rank").is_null() | pl.col("rank").is_unique()
+    own = own.filter((alike >= _FEWEST) & (2 * alike > pl.col("logs")) & is_one_each)
     waits = numbered.join(own.select("_at", pl.col("rank").alias("_rank")), on="_at", how="left", maintain_order="left")
     is_one = pl.col("_at").is_in(own["_at"].implode())
     return (
@@ -95,10 +102,6 @@ def _as_waits(events: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
         .select(events.columns)
         .cast(events.schema)
     )
-
-
-def _shape(path: pl.Expr) -> pl.Expr:
-    return path.cast(pl.String).str.replace_all(r"\d+", "#").alias("shape")
 
 
 def _words(text: str) -> str:
@@ -139,20 +142,3 @@ def _ranks(items: str) -> frozenset[int] | None:
     parts: Sequence[re.Match[str] | None] = [_ITEM.fullmatch(one) for one in re.split(r"[,;、，\s]\s*", items.strip())]
     numbers = [int(one[1]) for one in parts if one is not None]
     return frozenset(numbers) if len(numbers) == len(parts) == len({*numbers}) else None
-
-
-def _row(one: _Said, size: int) -> dict[str, object]:
-    count = {"reached": size - len(one.ranks), "expected": size}
-    return {
-        "kind": "missing_members",
-        "code": "barrier",
-        "severity": "error",
-        "rank": one.rank,
-        "rank_space": "global",
-        "names_ranks": sorted(one.ranks),
-        "names_rank_space": "global",
-        "text": one.text,
-        "detail": json.dumps(count),
-        "file": one.file,
-        "line": one.line,
-    }

@@ -64,9 +64,8 @@ def with_headed_errors(tables: Mapping[TableName, pl.DataFrame], job: Set[int]) 
     if len(job) < 2 or are_alike or not at.filter(nobodys).height:
         return rest
     pids: dict[int, int] = unanimous(tables["ranks"].select("pid", "rank").drop_nulls().unique().iter_rows())
-    records = set(
-        events.filter(pl.col("rank").is_not_null()).select("file", pl.col("text").str.head(HEADING)).iter_rows()
-    )
+    named = events.filter(pl.col("rank").is_not_null())
+    records = set(named.select("file", pl.col("text").str.head(HEADING)).iter_rows())
     rows = at.select(*_PLACE, "detail").unique().sort(*_PLACE).iter_rows()
     headings = [one for file, line, told in rows for one in _headings(file, line, told, records)]
     alike: defaultdict[tuple[str, int, str], list[_Heading]] = defaultdict(list)

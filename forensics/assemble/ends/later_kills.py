@@ -41,11 +41,9 @@ def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName,
     lost = events.filter(_OF_RANKS & (pl.col("kind") != "exit") & pl.col("severity").is_in(["error", "fatal"]))
     # What is told elsewhere of ranks that ended well has ended none of them (facts/ends/recovered_errors.py).
     lost = lost if closed else lost.filter(pl.col("file").cast(pl.String).is_in({file for file, _, _ in ends}))
-    if not ends or lost.height:
+    if not ends or lost.height or _goes_on(tables["steps"], ends):
         return dict(tables)
     at = max((when for _, _, when in ends if when is not None), default=None)
-    if _goes_on(tables["steps"], ends):
-        return dict(tables)
     # Stamps of others have no order with these.
     clocks = events.filter(pl.col("kind") == "job_end")["time_basis"].unique()
     is_stamped = pl.col("time_ns").is_not_null() & pl.lit(at is not None) & pl.col("time_basis").is_in(clocks.implode())
@@ -71,12 +69,7 @@ def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName,
 
 def _goes_on(steps: pl.DataFrame, ends: list[tuple[str, int, int | None]]) -> bool:
     """Is there a step behind what somebody says of its end? Then that was the end of a part."""
-    last = dict(
-        steps.filter(pl.col("line").is_not_null())
-        .group_by(pl.col("file").cast(pl.String))
-        .agg(pl.col("line").max())
-        .iter_rows()
-    )
+    last = dict(steps.drop_nulls("line").group_by(pl.col("file").cast(pl.String)).agg(pl.col("line").max()).iter_rows())
     return any(last.get(file, 0) > line for file, line in _behind(ends).items())
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.assemble.who.identity import given_rank
+from forensics.assemble.who.identity import with_ranks
 from forensics.model.told import CONSEQUENCE
 from parsers.engine.unknown import counted
 from parsers.pytorch.announced import ANNOUNCES
@@ -51,12 +51,9 @@ def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     said = said.select("file", pl.col("line").alias("_record"), pl.col("rank").alias("_rank")).unique()
     alone = raised.filter(pl.col("line").n_unique().over("file") == 1).join(said, on=["file", "_record"])
     whose = pl.concat([whose, alone.select(*_PLACE, "_rank")]).unique()
-    found = (
-        pl.concat([whose, _only(events, failed), _announced(told, events.filter(nobodys), failed, tables)])
-        .unique()
-        .unique(_PLACE, keep="none")
-    )
-    return {**tables, "events": _given(events, found)}
+    found = pl.concat([whose, _only(events, failed), _announced(told, events.filter(nobodys), failed, tables)])
+    found = found.unique().unique(_PLACE, keep="none")
+    return {**tables, "events": with_ranks(events, found, _PLACE, pl.col("rank").is_null())}
 
 
 def _announced(
@@ -65,9 +62,7 @@ def _announced(
     """file, line, _rank of exceptions of nobody that lines of ranks announce: all of their file, each by another rank in the same words, which stand
     nowhere else among the commonest lines of the file. Who is told to have `failed` is among them."""
     told = events.filter((pl.col("code") == ANNOUNCES) & (pl.col("rank_space") == "global"))
-    told = told.select(
-        "file", pl.col("line").alias("_head"), pl.col("rank").alias("_rank"), pl.col("text").alias("_words")
-    )
+    told = told.select("file", _head="line", _rank="rank", _words="text")
     told = told.filter(~pl.col("_words").str.contains(_FIGURE))
     told = told.with_columns(pl.col("_words").str.replace_all(r"\d+", "#"))
     raised = raised.filter(~pl.col("detail").str.contains('"continues_line"|"thread"').fill_null(False))
@@ -108,11 +103,3 @@ def _only(events: pl.DataFrame, failed: pl.DataFrame) -> pl.DataFrame:
     is_own = ~pl.col("detail").str.contains(CONSEQUENCE, literal=True).fill_null(False)
     alone = alone.filter((pl.col("line").n_unique().over("file") == 1) & is_own)
     return alone.select(*_PLACE, pl.col("_rank").list.first()).unique(_PLACE, keep="any")
-
-
-def _given(events: pl.DataFrame, whose: pl.DataFrame) -> pl.DataFrame:
-    """Events with the rank of what stands at these places."""
-    joined = events.join(whose, on=_PLACE, how="left", maintain_order="left")
-    is_own = pl.col("_rank").is_not_null() & pl.col("rank").is_null()
-    filled = joined.with_columns(given_rank(pl.when(is_own).then("_rank")))
-    return filled.select(events.columns).cast(events.schema)

@@ -32,11 +32,7 @@ def with_lost_first(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     found = timed_out.select("_row", *_WHO, "line", "time_ns").sort("line")
     joined = found.join_asof(before, on="line", by=_WHO, strategy="backward", check_sortedness=False, coalesce=False)
     passed = pl.col("time_ns") - pl.col("_then")
-    is_soon = (
-        pl.when(passed.is_not_null())
-        .then(passed <= _SOON_NS)
-        .otherwise(pl.col("line") - pl.col("line_right") <= _LINES)
-    )
+    is_soon = (passed <= _SOON_NS).fill_null(pl.col("line") - pl.col("line_right") <= _LINES)
     told = joined.filter(pl.col("_kind").is_not_null() & is_soon).select("_row", "_kind")
     if not told.height:
         return dict(tables)

@@ -18,8 +18,7 @@ def without_bar_counts(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
         return dict(tables)
     is_step = pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True)
     told = steps.filter(~counted & is_step)
-    is_told = pl.any_horizontal(
-        pl.col(of).is_in(told[of].drop_nulls().unique().implode()).fill_null(value=False) for of in ("file", "rank")
-    )
+    known = {of: told[of].drop_nulls().unique().implode() for of in ("file", "rank")}
+    is_told = pl.any_horizontal(pl.col(of).is_in(own).fill_null(value=False) for of, own in known.items())
     step = pl.when(~(counted & is_told)).then("step").alias("step")
     return {**tables, "steps": steps.with_columns(step)}

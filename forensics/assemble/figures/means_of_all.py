@@ -64,8 +64,6 @@ def _is_mean(told: pl.DataFrame, place: int) -> bool:
         (pl.col("_count").max() == _BOTH).alias("is_both"),
         (own.n_unique() > 1).alias("differs"),
     )
-    steps = steps.filter(
-        pl.col("is_whole") & pl.col("is_both") & pl.col("mean").is_finite() & pl.col("told").is_finite()
-    )
+    steps = steps.filter("is_whole", "is_both", pl.col("mean").is_finite(), pl.col("told").is_finite())
     is_it = pl.col("differs") & ((pl.col("mean") - pl.col("told")).abs() <= _ROUNDED * pl.col("told").abs())
     return steps.height >= _STEPS and float(steps.select(is_it.mean()).item()) >= _MOSTLY

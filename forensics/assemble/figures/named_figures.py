@@ -29,9 +29,8 @@ def with_named_figures(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     told = [(row, _by_rank(json.loads(detail), names)) for row, detail in rows.select("_row", "detail").iter_rows()]
     found = [(row, [*map(int, said["figures"])], json.dumps(said)) for row, said in told if said is not None]
     schema = {"_row": pl.UInt32(), "_ranks": pl.List(pl.Int64), "_detail": pl.String()}
-    joined = events.with_row_index("_row").join(
-        pl.DataFrame(found, schema=schema, orient="row"), on="_row", how="left", maintain_order="left"
-    )
+    figures = pl.DataFrame(found, schema=schema, orient="row")
+    joined = events.with_row_index("_row").join(figures, on="_row", how="left", maintain_order="left")
     is_nobodys = pl.col("names_ranks").list.len().fill_null(0) == 0
     filled = joined.with_columns(
         pl.when(is_nobodys).then(pl.coalesce("_ranks", "names_ranks")).otherwise("names_ranks").alias("names_ranks"),

@@ -91,7 +91,7 @@ def _told_apart(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
         numbers, cuts = list(range(1 + max([len(dumped), *(len(lines) for lines in begun.values())]))), {}
     for file, lines in begun.items():
         if file not in cuts and len(lines) == len(numbers) - 1:
-            cuts[file] = _numbered([0, *lines])
+            cuts[file] = [(line, number) for number, line in enumerate([0, *lines])]
     cuts, more = _placed(tables, cuts, len(numbers), spans_of(tables), begun, dumped)
     return Attempts(_divided(tables, cuts, numbers), (*doubts, *more))
 
@@ -105,10 +105,6 @@ def _believable(begun: Mapping[str, list[int]]) -> tuple[dict[str, list[int]], t
 
 # file → (first line, attempt), ascending; attempts are counted from 0 here.
 Cuts = dict[str, list[tuple[int, int]]]
-
-
-def _numbered(lines: list[int]) -> list[tuple[int, int]]:
-    return [(line, number) for number, line in enumerate(lines)]
 
 
 def _by_folder(tables: Mapping[TableName, pl.DataFrame], found: list[Launch]) -> tuple[list[int], Cuts]:
@@ -252,9 +248,7 @@ def _marked(frame: pl.DataFrame, cuts: Cuts) -> pl.DataFrame:
     places = pl.DataFrame(listed, schema={"file": pl.String, "_line": pl.Int64, "_at": pl.Int64}, orient="row")
     numbered = frame.with_row_index("_row")
     line = pl.col("line") if "line" in frame.columns else pl.lit(None, pl.Int64)
-    keyed = numbered.select("_row", pl.col("file").cast(pl.String), line.fill_null((1 << 63) - 1).alias("_line")).sort(
-        "_line"
-    )
+    keyed = numbered.select("_row", pl.col("file").cast(pl.String), _line=line.fill_null((1 << 63) - 1)).sort("_line")
     found = keyed.join_asof(places.sort("_line"), on="_line", by="file", check_sortedness=False)
     return numbered.join(found.select("_row", "_at"), on="_row", how="left", maintain_order="left").drop("_row")
 

@@ -67,7 +67,7 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
         name = launch or ("" if attempt is not None else job[1] if job else None)
         if name is not None:
             named.setdefault(name, Launch({name}, [])).files.append(file)
-    spans = dict(_spans(spans_of(tables)))
+    spans = _spans(spans_of(tables))
     if not has_folders:
         _add_numbered(named, tables["files"]["file"].to_list(), spans)
         if not named:
@@ -135,11 +135,8 @@ def _add_numbered(
             parts: dict[str, list[str]] = {}
             for file, found in zip(own, numbers, strict=True):
                 parts.setdefault(found[place], []).append(file)
-            if (
-                min(map(len, parts)) >= _ID
-                and 1 < len(parts) < len(own)
-                and (parts.keys() & named.keys() or _apart(parts, place, spans))
-            ):
+            is_id = min(map(len, parts)) >= _ID and 1 < len(parts) < len(own)
+            if is_id and (parts.keys() & named.keys() or _apart(parts, place, spans)):
                 for job, part in parts.items():
                     named.setdefault(job, Launch({job}, [])).files += part
                 break
@@ -148,13 +145,12 @@ def _add_numbered(
 def _left_lying(files: pl.DataFrame) -> dict[str, Launch]:
     """Table `files` → the files of ranks as an older and a newer launch, where a smaller one wrote over the lower ranks' files."""
     told = files.filter(pl.col("rank").is_not_null() & pl.col("time_first_ns").is_not_null())
-    span = told.select("file", "rank", first="time_first_ns", last=pl.coalesce("time_last_ns", "time_first_ns")).sort(
-        "rank"
-    )
+    last = pl.coalesce("time_last_ns", "time_first_ns")
+    span = told.select("file", "rank", first="time_first_ns", last=last).sort("rank")
     by_rank = span.group_by("rank", maintain_order=True).agg(pl.col("first").min(), pl.col("last").max())
-    ranks, first, last = (by_rank[name].to_list() for name in ("rank", "first", "last"))
+    ranks, begun, ended = (by_rank[name].to_list() for name in ("rank", "first", "last"))
     for count in range(1, len(ranks)):
-        if ranks[:count] == list(range(count)) and max(last[count:]) + DAY_NS < min(first[:count]):
+        if ranks[:count] == list(range(count)) and max(ended[count:]) + DAY_NS < min(begun[:count]):
             newer = pl.col("rank") < count
             older, own = (span.filter(one)["file"].to_list() for one in (~newer, newer))
             return {"before": Launch({"before"}, older), "newest": Launch({"newest"}, own)}
@@ -253,9 +249,9 @@ def _ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
     return dict(pl.concat(parts).unique().group_by("file").agg("rank").iter_rows())
 
 
-def _spans(stamps: pl.DataFrame) -> Iterable[tuple[str, dict[str, tuple[int, int]]]]:
+def _spans(stamps: pl.DataFrame) -> dict[str, dict[str, tuple[int, int]]]:
     per_file: dict[str, dict[str, tuple[int, int]]] = {}
     ends = stamps.group_by("file", "basis").agg(pl.col("time").min().alias("first"), pl.col("time").max().alias("last"))
     for file, basis, first, last in ends.iter_rows():
         per_file.setdefault(file, {})[basis] = (first, last)
-    return per_file.items()
+    return per_file

@@ -78,9 +78,8 @@ def rotated_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dic
     for one, two in pairwise(order):
         before, after = own[one], own[two]
         goes_on = before.first < after.first <= before.last + before.every
-        is_over = (
-            after.loads or one in stopped or (len(before.ranks) > 0 and before.ranks <= ended.get(one, frozenset()))
-        )
+        has_ended = len(before.ranks) > 0 and before.ranks <= ended.get(one, frozenset())
+        is_over = after.loads or one in stopped or has_ended
         if not (goes_on and is_over and before.ranks == after.ranks and _is_after(spans[one], spans[two])):
             return {}
     return {file: [file] for file in order}
@@ -106,9 +105,8 @@ def runs_of_each(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dic
             continue
         order = [{sorted(had)[nth][1] for had in of_rank.values()} for nth in range(count)]
         shown = [[file for folder in run for file in folders[folder]] for run in order]
-        if len(folders) == count * len(of_rank) and all(
-            _all_after(one, two, own, spans) for one, two in pairwise(shown)
-        ):
+        are_all = len(folders) == count * len(of_rank)
+        if are_all and all(_all_after(one, two, own, spans) for one, two in pairwise(shown)):
             every = tables["files"]["file"].to_list()
             inside = [[f"{folder}/" for folder in sorted(run)] for run in order]
             return {str(nth): [one for one in every if one.startswith(tuple(run))] for nth, run in enumerate(inside)}
@@ -133,9 +131,7 @@ def _whole(files: Sequence[str], spans: _Spans) -> dict[str, tuple[int, int]]:
 
 def _ended(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, frozenset[int]]:
     """File → the ranks whose ends it tells."""
-    told = tables["events"].filter(
-        (pl.col("kind") == "exit") & (pl.col("rank_space") == "global") & pl.col("rank").is_not_null()
-    )
+    told = tables["events"].filter((pl.col("kind") == "exit") & (pl.col("rank_space") == "global")).drop_nulls("rank")
     return {file: frozenset(ranks) for file, ranks in told.group_by("file").agg("rank").iter_rows()}
 
 

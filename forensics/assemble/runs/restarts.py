@@ -61,20 +61,15 @@ def _counted_anew(tensors: pl.DataFrame) -> dict[str, list[int]]:
     falls = rows.filter(pl.col("step") < pl.col("step_before"))
     falls = falls.filter(pl.all_horizontal(pl.col(name) == pl.col(f"{name}_before") for name in who)).drop_nulls("line")
     told = falls.group_by("rank").agg(pl.col("file").n_unique().alias("files"), pl.len().alias("count"))
-    if (
-        told.height < max(1, tensors["rank"].n_unique())
-        or told["count"].n_unique() > 1
-        or told["files"].to_list() != [1] * told.height
-    ):
+    is_alike = told["count"].n_unique() == 1 and told["files"].to_list() == [1] * told.height
+    if told.height < max(1, tensors["rank"].n_unique()) or not is_alike:
         return {}
     return {file: sorted(lines) for file, lines in falls.group_by("file").agg("line").sort("file").iter_rows()}
 
 
 def _trained(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
-    steps = tables["steps"].filter(
-        pl.col("line").is_not_null() & pl.col("step").is_not_null() & pl.col("holder").is_null()
-    )
-    return steps.filter((pl.col("phase") == "train").fill_null(True))
+    steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("holder").is_null())
+    return steps.drop_nulls(["line", "step"])
 
 
 def _events(tables: Mapping[TableName, pl.DataFrame], *kinds: str) -> pl.DataFrame:
@@ -137,9 +132,7 @@ def _begun_after(tables: Mapping[TableName, pl.DataFrame], places: pl.DataFrame)
 @told_by("events", kinds=("job_start",), nothing=_no_sign)
 def _new_process(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """The same rank says again that it starts, under a pid that it did not have before."""
-    starts = _events(tables, "job_start").filter(
-        pl.col("pid").is_not_null() & pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
-    )
+    starts = _events(tables, "job_start").filter(pl.col("rank_space") == "global").drop_nulls(["pid", "rank"])
     who = ["file", "rank"]
     starts = starts.sort("file", "line").with_columns(
         pl.col("line").shift(1).over(who).alias("_before"), pl.col("pid").is_first_distinct().over([*who, "pid"]).alias("_new")
@@ -158,12 +151,8 @@ def _introduced_anew(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     again = _other_pids(tables, *_INTRODUCED)
     if not again.height:
         return _no_sign()
-    told = (
-        tables["ranks"]
-        .filter(pl.col("how").is_in(_INTRODUCED))
-        .group_by("file")
-        .agg(pl.col("rank").n_unique().alias("_all"))
-    )
+    said = tables["ranks"].filter(pl.col("how").is_in(_INTRODUCED))
+    told = said.group_by("file").agg(pl.col("rank").n_unique().alias("_all"))
     again = again.join(told, on="file").filter(2 * pl.col("rank").n_unique().over("file") > pl.col("_all"))
     ended = _first_between(again.rename({"until": "line"}), _events(tables, *_ENDS).select("file", "line"), "_end")
     return ended.filter(pl.col("_end").is_not_null()).select("after", pl.col("line").alias("until"), "file")
@@ -175,11 +164,8 @@ def _ended_again(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     again = _other_pids(tables, "elastic failure table")
     if not again.height:
         return _no_sign()
-    return (
-        _begun_after(tables, again.select("file", "after", pl.col("until").alias("_ended")))
-        .filter(pl.col("until") < pl.col("_ended"))
-        .drop("_ended")
-    )
+    begun = _begun_after(tables, again.select("file", "after", _ended="until"))
+    return begun.filter(pl.col("until") < pl.col("_ended")).drop("_ended")
 
 
 def _other_pids(tables: Mapping[TableName, pl.DataFrame], *how: str) -> pl.DataFrame:

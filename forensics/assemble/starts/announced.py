@@ -38,10 +38,8 @@ def announced(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             if len(found := {*_ADDRESS.findall(text)}) == 1:
                 [address] = found
                 said[_DIGITS.sub("#", text.replace(address, "@"))][row["rank"]].add(address)
-                place = {"file": row["file"], "line": number}
-                places.setdefault(
-                    (row["rank"], address), {"rank": row["rank"], "address": address, "how": PRINTED} | place
-                )
+                place = {"rank": row["rank"], "address": address, "how": PRINTED, "file": row["file"], "line": number}
+                places.setdefault((row["rank"], address), place)
     ranks = logs["rank"].n_unique()
     wrong: set[tuple[int, str]] = set()
     for own in said.values():

@@ -25,7 +25,7 @@ import polars as pl
 from forensics.assemble.starts.announced import with_announced
 from forensics.assemble.starts.apart import is_apart, numbered_lines, own_logs
 from forensics.assemble.starts.left_out import with_left_out
-from forensics.assemble.starts.roll_calls import has_begun, missing_row, with_roll_calls
+from forensics.assemble.starts.roll_calls import ROLL_CALL, ROLL_COUNT, has_begun, missing_row, with_roll_calls
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
@@ -77,11 +77,12 @@ def with_missed(
         return counted
     [rank] = whole
     goes_apart = is_apart(files, [rank], job - {rank}) or _fails_alone(files, rank)
-    is_named = goes_apart and not _waits(files, rank)
+    own = files.filter(pl.col("rank") == rank)["last_lines"].drop_nulls()
+    is_named = goes_apart and not any(_WAITS.search(line) for lines in own for line in lines[-_LAST:])
     last = {one.rank: one for one in calls if one.called == rank}
-    size = len(job)
+    code, counts = ROLL_CALL if is_named else ROLL_COUNT, {"joined": len(job) - 1, "expected": len(job)}
     rows = [
-        missing_row(one.rank, [rank], size - 1, size, is_named, file=one.file, line=one.line, text=one.text)
+        missing_row(one.rank, [rank], code, counts, file=one.file, line=one.line, text=one.text)
         for _, one in sorted(last.items())
     ]
     return {**counted, "events": pl.concat([counted["events"], table("events", rows)])}
@@ -140,11 +141,6 @@ def _calls(files: pl.DataFrame) -> Iterator[_Call]:
     for template, own in of_kind.items():
         if len({one.called for one in own}) == 1 and _IN_VAIN.search(template):
             yield from own
-
-
-def _waits(files: pl.DataFrame, rank: int) -> bool:
-    own = files.filter(pl.col("rank") == rank)["last_lines"].drop_nulls()
-    return any(_WAITS.search(line) for lines in own for line in lines[-_LAST:])
 
 
 def _fails_alone(files: pl.DataFrame, rank: int) -> bool:

@@ -116,9 +116,8 @@ def _odd(logs: Mapping[int, tuple[str, Sequence[_Line]]]) -> Iterator[_Odd]:
         if len(others) == 1 and 2 * others[0][1] < len(told) and most > others[0][1]:
             own = others[0][0]
             is_version = "." in own or _VERSION.search(before[-20:]) is not None
-            found.add(
-                _Odd(frozenset(rank for rank, held in told.items() if held == own), own, usual, before, is_version)
-            )
+            ranks = frozenset(rank for rank, held in told.items() if held == own)
+            found.add(_Odd(ranks, own, usual, before, is_version))
     yield from found
 
 
@@ -167,12 +166,8 @@ def _by_others(
                 called = {int(number) for number in _CALLED.findall(line.text)}
                 if {odd.own, odd.usual} <= {*line.values} and called == ranks:
                     return {odd: [(None, file, line)]}
-    said = {
-        rank: (file, line)
-        for rank, (file, lines) in logs.items()
-        for line in lines[-_LATE:]
-        if _DIFFER.search(line.text)
-    }
+    last = [(rank, file, line) for rank, (file, lines) in logs.items() for line in lines[-_LATE:]]
+    said = {rank: (file, line) for rank, file, line in last if _DIFFER.search(line.text)}
     own: list[_Place] = [(rank, *said[rank]) for rank in sorted(ranks & said.keys())]
     anybody: list[_Place] = [(rank, *said[rank]) for rank in sorted(said)]
     anybody += [(None, file, line) for file, lines in launchers for line in lines if _DIFFER.search(line.text)]

@@ -31,12 +31,8 @@ def with_blocked_threads(
     blocked = events.with_row_index("_at").filter((pl.col("kind") == _KIND) & pl.col("rank").is_null())
     found: dict[int, int] = {}
     for at, pid, host in blocked.select("_at", "pid", "host").iter_rows():
-        rank = owner.get(pid)
-        if (
-            rank is not None
-            and host is not None
-            and hosts.get(rank, short_host(host) if is_one else "") == short_host(host)
-        ):
+        rank, there = owner.get(pid), short_host(host or "")
+        if rank is not None and there and hosts.get(rank, there if is_one else "") == there:
             found[at] = rank
     if not found:
         return dict(tables)

@@ -25,18 +25,16 @@ def with_dump_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     if not nameless:
         return dict(tables)
     possible = _possible(tables, nameless)
-    by_content = {
-        file: (min(ranks), "groups of the flight record") for file, ranks in possible.items() if len(ranks) == 1
-    }
-    by_path = {file: (rank, "path of the flight record") for file, rank in _by_path(possible).items()}
-    placed = by_path | by_content
+    by_content = {file: min(ranks) for file, ranks in possible.items() if len(ranks) == 1}
+    placed = _by_path(possible) | by_content
     if not placed:
         return dict(tables)
-    rank = pl.col("file").replace_strict(
-        {file: number for file, (number, _) in placed.items()}, default=None, return_dtype=pl.Int64
-    )
+    rank = pl.col("file").replace_strict(placed, default=None, return_dtype=pl.Int64)
     filled = {name: tables[name].with_columns(pl.coalesce("rank", rank).alias("rank")) for name in _FILLED}
-    claims = [{"rank": number, "how": how, "file": file} for file, (number, how) in sorted(placed.items())]
+    claims = [
+        {"rank": number, "how": f"{'groups' if file in by_content else 'path'} of the flight record", "file": file}
+        for file, number in sorted(placed.items())
+    ]
     return {**tables, **filled, "ranks": pl.concat([tables["ranks"], table("ranks", claims)])}
 
 

@@ -25,36 +25,16 @@ from parsers.who.places.job_table import HOW as COMPUTED
 from parsers.who.told.told_names import HOW as DOCUMENT
 
 COLUMNS = ("host", "pid", "local_rank", "device_index", "pci", "uuid", "world_size", "tp", "pp", "dp", "ep", "cp")
-SCHEMA = {
+_TEXTS = ("host", "pci", "uuid")
+SCHEMA: dict[str, pl.DataType] = {
     "rank": pl.Int64(),
-    "host": pl.String(),
-    "pid": pl.Int64(),
-    "local_rank": pl.Int64(),
-    "device_index": pl.Int64(),
-    "pci": pl.String(),
-    "uuid": pl.String(),
-    "world_size": pl.Int64(),
-    "tp": pl.Int64(),
-    "pp": pl.Int64(),
-    "dp": pl.Int64(),
-    "ep": pl.Int64(),
-    "cp": pl.Int64(),
+    **{name: pl.String() if name in _TEXTS else pl.Int64() for name in COLUMNS},
     "how": pl.List(pl.String()),
 }
 _SPEAKING: tuple[TableName, ...] = ("ranks", "steps", "stacks", "settings")
 RANKED: tuple[TableName, ...] = (
-    "operations",
-    "progress",
-    "transfers",
-    "stacks",
-    "tensors",
-    "steps",
-    "values",
-    "events",
-    "settings",
-    "devices",
-    "timings",
-)
+    "operations", "progress", "transfers", "stacks", "tensors", "steps", "values", "events", "settings", "devices", "timings",
+)  # fmt: skip
 _HERE = r"^(?:localhost|127(?:\.\d{1,3}){3}|::1)$"  # whoever prints it: each host's name for itself
 _STREAM = r"/std(?:out|err)\.log$"
 _PLACE, _NO_PLACE = r"^[A-Za-z][A-Za-z-]*-?[0-9]+\b", r"^(?i:rank|attempt)"
@@ -68,6 +48,13 @@ def given_rank(rank: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     """Columns `rank` and `rank_space` of events that get this global rank where it is not null."""
     space = pl.when(rank.is_not_null()).then(pl.lit("global")).otherwise("rank_space")
     return pl.coalesce(rank, "rank").alias("rank"), space.alias("rank_space")
+
+
+def with_ranks(events: pl.DataFrame, told: pl.DataFrame, keys: list[str], is_open: pl.Expr) -> pl.DataFrame:
+    """Events with the global rank that `told` has for their keys, as `_rank`, where they are open."""
+    joined = events.join(told, on=keys, how="left", maintain_order="left")
+    filled = joined.with_columns(given_rank(pl.when(is_open).then("_rank")))
+    return filled.select(events.columns).cast(events.schema)
 
 
 @lru_cache(maxsize=65_536)  # a job has thousands of hosts, and their names are asked millions of times
@@ -303,9 +290,8 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     of_one = claims.join(apart, on=["file", "pid"], how="anti") if apart.height else claims
     by_pid = _unique_map(of_one, ["pid"], "_pid").join(_counted_apart(by_host_pid, of_one), on="pid", how="anti")
     hostless = of_one.filter(pl.col("host").is_null() & (pl.col("how") != AT_HEADS))
-    of_no_host = _unique_map(
-        hostless.join(claims.drop_nulls(["host", "pid"]), on=["rank", "pid"], how="anti"), ["pid"], "_elsewhere"
-    )
+    untold = hostless.join(claims.drop_nulls(["host", "pid"]), on=["rank", "pid"], how="anti")
+    of_no_host = _unique_map(untold, ["pid"], "_elsewhere")
     documents = claims.filter((pl.col("how") == DOCUMENT) & pl.col("local_rank").is_null())
     by_name = _unique_map(documents, ["host"], "_named")
     by_group = _members(tables)
@@ -324,7 +310,6 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
         if name != "events" and not frame["rank"].null_count():
             result[name] = frame
             continue
-        fills = []
         if name == "events":  # a number printed by a process group is not a global rank
             space = pl.col("rank_space")
             frame = frame.with_columns(
@@ -333,8 +318,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             )
         else:
             frame = frame.with_columns(pl.col("rank").alias("_own"))
-        frame = beside(frame, by_file, "file")
-        fills.append("_file")
+        frame, fills = beside(frame, by_file, "file"), ["_file"]
         if has_process:
             for told, keys in ((by_host_pid, ("host", "pid")), (by_pid, ("pid",)), (of_no_host, ("pid",))):
                 frame = beside(frame, told, *keys)
@@ -342,11 +326,9 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             # its name is the host's, and in a container a process has another number than its kernel knows it by.
             is_other = pl.col("host").is_in(claims["host"].drop_nulls().unique().implode()).fill_null(False)
             if name == "events":
-                elsewhere = pl.col("host").is_not_null() | _names_a_place("file")
-                is_of_host = pl.col("kind").is_in(_OF_KERNELS) | pl.col("detail").str.contains(
-                    '"by": "person"'
-                ).fill_null(False)
-                is_other |= is_of_host & elsewhere
+                elsewhere = pl.col("host").is_not_null() | _names_a_place()
+                by_person = pl.col("detail").str.contains('"by": "person"').fill_null(False)
+                is_other |= (pl.col("kind").is_in(_OF_KERNELS) | by_person) & elsewhere
             fitting = pl.when(is_other).then("_elsewhere").otherwise("_pid")
             frame = frame.with_columns(fitting.alias("_pid")).drop("_elsewhere")
             fills += ["_host_pid", "_pid"]
@@ -383,10 +365,10 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     return result
 
 
-def _names_a_place(column: str) -> pl.Expr:
+def _names_a_place() -> pl.Expr:
     """Does a file's name hold a word with a number at its end, as names of hosts do (`login-07.dmesg`)? No record of the job prints it,
     else the rows would have that host: nothing ties them to the job's."""
-    name = pl.col(column).cast(pl.String).str.extract(r"([^/]+)$", 1)
+    name = pl.col("file").cast(pl.String).str.extract(r"([^/]+)$", 1)
     return name.str.contains(_PLACE).fill_null(False) & ~name.str.contains(_NO_PLACE)
 
 
@@ -469,9 +451,8 @@ def _told_at_once(told: pl.DataFrame) -> list[str]:
         pl.col("rank").max() + 1 == pl.len(), pl.len().alias("_many"), pl.col("_steps").n_unique().alias("_ways"),
         pl.col("_steps").list.len().min().alias("_fewest"),
     )  # fmt: skip
-    return files.filter(pl.col("rank") & (pl.col("_many") > 2) & (pl.col("_ways") == 1) & (pl.col("_fewest") > 2))[
-        "file"
-    ].to_list()
+    are_at_once = pl.col("rank") & (pl.col("_many") > 2) & (pl.col("_ways") == 1) & (pl.col("_fewest") > 2)
+    return files.filter(are_at_once)["file"].to_list()
 
 
 def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:

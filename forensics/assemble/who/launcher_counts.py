@@ -28,9 +28,8 @@ def with_program_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
         return dict(tables)
     own = claims.filter((pl.col("how") == _INTRODUCED) & pl.col("world_size").is_not_null())
     own = own.select("pid", "rank").drop_nulls().unique().unique("pid", keep="none")
-    offsets = (
-        own.join(told, on="pid").select((pl.col("rank") - pl.col("_printed")).alias("by"))["by"].unique().to_list()
-    )
+    by = own.join(told, on="pid").select(by=pl.col("rank") - pl.col("_printed"))
+    offsets = by["by"].unique().to_list()
     if not is_computed and (len(offsets) != 1 or offsets[0] == 0):
         return dict(tables)
     rank = pl.col("rank") + (offsets[0] if len(offsets) == 1 else 0)

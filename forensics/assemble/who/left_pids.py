@@ -54,11 +54,8 @@ def _left(pids: Sequence[int], known: Mapping[int, int], hosts: Mapping[int, str
     if len(pids) < _FEWEST or 2 * len(known) <= len(pids) or len(known) == len(pids) or len(own) != 1:
         return
     host = own.pop()
-    there = (
-        [rank for rank, at in hosts.items() if at == host]
-        if host
-        else range(min(known.values()), max(known.values()) + 1)
-    )
+    between = range(min(known.values()), max(known.values()) + 1)
+    there = [rank for rank, at in hosts.items() if at == host] if host else between
     ranks = dict(zip(pids, sorted(there), strict=False))
     if len(there) != len(pids) or any(ranks[pid] != rank for pid, rank in known.items()):
         return

@@ -48,20 +48,8 @@ from parsers.who.lines.introductions import PROCESS
 _CALLED = regex(r"(?i)(?<![a-z])(?P<word>[a-z]{1,16})[_.-]?(?P<number>\d{1,6})(?![a-z\d])")
 _ROLE = 4  # letters of what a program is called, at least
 _OF_ANY = (
-    *PROCESS,
-    "worker",
-    "work",
-    "stdout",
-    "stderr",
-    "output",
-    "dump",
-    "stack",
-    "stacks",
-    "trace",
-    "pyspy",
-    "file",
-    "part",
-)
+    *PROCESS, "worker", "work", "stdout", "stderr", "output", "dump", "stack", "stacks", "trace", "pyspy", "file", "part",
+)  # fmt: skip
 _OF_PROCESS = frozenset((*PROCESS, "r", "worker", "replica", "task", "gpu", "device", "trainer", "peer"))
 _LAST_WORD = regex(r"[A-Za-z]{1,16}(?=[_.-]?$)")
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
@@ -115,9 +103,7 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         found |= told if told and _is_of_process(told) else _of_axis(tables, unsaid)
     unsaid = [own for own in unsaid if not found.keys() & set(own)]
     found |= _as_others(tables, known | found, unsaid)
-    return pl.DataFrame(
-        {"file": list(found), "rank": list(found.values())}, schema={"file": pl.String, "rank": pl.Int64}
-    )
+    return pl.DataFrame([*found.items()], schema={"file": pl.String, "rank": pl.Int64}, orient="row")
 
 
 def _rolled(own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:
@@ -181,11 +167,8 @@ def _as_others(
     found: dict[str, int] = {}
     for own in unsaid if is_numbered and len(of_job) >= _FEW else ():
         numbered = counted_from_zero(own) if len(own) == len(of_job) else []
-        if (
-            len(numbered) == 1
-            and not counts_others(_called_before(numbered[0]))
-            and _share_a_figure(tables["steps"], own)
-        ):
+        is_of_ranks = len(numbered) == 1 and not counts_others(_called_before(numbered[0]))
+        if is_of_ranks and _share_a_figure(tables["steps"], own):
             found |= numbered[0]
     return found
 
@@ -239,11 +222,8 @@ def _left_over(
 
 def _by_pids(claims: pl.DataFrame, own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:
     """File → the rank that other files tell of the process whose number stands in its name; all of one name, none of which says otherwise."""
-    told = (
-        claims.filter(pl.col("pid").is_not_null() & ~pl.col("file").is_in(own))
-        .group_by("pid")
-        .agg(pl.col("rank").unique())
-    )
+    others = claims.filter(pl.col("pid").is_not_null() & ~pl.col("file").is_in(own))
+    told = others.group_by("pid").agg(pl.col("rank").unique())
     known = {pid: some[0] for pid, some in told.iter_rows() if len(some) == 1}
     for column in zip(*(map(int, NUMBER.findall(file)) for file in own), strict=True):
         number = {file: known[pid] for file, pid in zip(own, column, strict=True) if pid in known}
@@ -268,10 +248,8 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
     shapes = [own for own in shapes if len(own) >= _FEW]
     if not shapes:
         return {}
-    told = [tables[name].select("file", "step") for name in ("steps", "values", "tensors")]
-    steps: dict[str, set[int]] = dict(
-        pl.concat([spelled(one) for one in told]).drop_nulls().group_by("file").agg(pl.col("step").unique()).iter_rows()
-    )
+    told = pl.concat([spelled(tables[name].select("file", "step")) for name in ("steps", "values", "tensors")])
+    steps = dict(told.drop_nulls().group_by("file").agg(pl.col("step").unique()).iter_rows())
     lines = dict(tables["files"].select("file", "templates").drop_nulls().iter_rows())
     # Where a stack tells its process, the number is as likely that of a turn of a loop.
     is_bare = tables["stacks"].group_by("file").agg(pl.col("pid").is_null().all().alias("bare"))

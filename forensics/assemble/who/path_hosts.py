@@ -86,23 +86,19 @@ def _folders(devices: pl.DataFrame) -> frozenset[str]:
     """Folders that can only be hosts' by the devices whose state lies in them."""
     if not devices.height:
         return frozenset()
-    named = pl.col("metric").str.extract(r"([a-z_]+)$", 1).is_in(_IDS)
-    ids = pl.concat(
-        [
-            devices.filter(named & pl.col("host").is_null()).select("file", pl.col("text").alias("id")),
-            devices.filter(pl.col("host").is_null()).select("file", pl.col("uuid").alias("id")),
-        ]
-    ).drop_nulls().unique()  # fmt: skip
+    unplaced, is_id = (
+        devices.filter(pl.col("host").is_null()),
+        pl.col("metric").str.extract(r"([a-z_]+)$", 1).is_in(_IDS),
+    )
+    told = [unplaced.filter(is_id).select("file", id="text"), unplaced.select("file", id="uuid")]
+    ids = pl.concat(told).drop_nulls().unique()
     placed = ids.with_columns(
         folder=pl.col("file").str.extract(r"([^/]+)/[^/]+$", 1), beside=pl.col("file").str.replace(r"[^/]+/([^/]+)$", "*/$1")
     ).drop_nulls("folder")  # fmt: skip
     found: set[str] = set()
     for part in placed.partition_by("beside"):
-        folders, shared = (
-            part["folder"].n_unique(),
-            part.group_by("id").agg(pl.col("folder").n_unique())["folder"].max(),
-        )
-        if folders >= _FOLDERS and shared == 1:
+        shared = part.group_by("id").agg(pl.col("folder").n_unique())["folder"].max()
+        if part["folder"].n_unique() >= _FOLDERS and shared == 1:
             found |= {name for name in part["folder"].unique().to_list() if not name.isdigit()}
     return frozenset(found)
 
@@ -114,11 +110,8 @@ def _called_so(files: pl.DataFrame) -> frozenset[str]:
     ranked = files.filter(pl.col("rank").is_not_null()).select("rank", pl.col("file").cast(pl.String))
     folder = pl.col("file").str.extract(r"([^/]+)/[^/]+$", 1)
     beside = pl.col("file").str.replace(r"[^/]+/[^/]+$", "")
-    placed = (
-        ranked.with_columns(folder=folder, beside=beside)
-        .filter(pl.col("folder").str.contains(_CALLED))
-        .unique(["rank", "folder", "beside"])
-    )
+    placed = ranked.with_columns(folder=folder, beside=beside).filter(pl.col("folder").str.contains(_CALLED))
+    placed = placed.unique(["rank", "folder", "beside"])
     found: set[str] = set()
     for part in placed.partition_by("beside"):
         names = set(part["folder"].to_list())
