@@ -8,10 +8,15 @@ do together: each of them waited for others (`collective_timeout` of its rank, o
 Whom they missed is told where the last lines of all others hold, in brackets and in the same place, the numbers of just those that do not say
 so: the few whom all others name, and who name nobody. Events `missing_members` with the code barrier, a row for each log.
 
+Whom all others that gave up had called, by a name that its own log bears (`rpc_sync("ps0", …)`, and `ps0(rank 0) INFO …`), `names_ranks` of their
+time-outs has. The name is the first argument, a literal, of the innermost line of the program's own code in each traceback. Who bears it says it of
+itself beside its rank; what stands in others' logs alone is nobody's.
+
 Fooled by: a list in a last line of all others that is of just the rest by chance, or for another reason (`left to [0]`): it must stand in the line that gives up, or in one that
 calls itself an error.
 """
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +25,6 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.ends.asked_by_name import with_asked_by_name
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.assemble.starts.roll_calls import missing_row
 from forensics.assemble.who.identity import given_rank
@@ -38,6 +42,9 @@ _ITEM = regex(r"(?:[^\W\d_]{1,12}[ _:#-]?)?(\d{1,7})")
 _ERROR = regex(
     r"(?i)(?<![a-z])(?:error|fatal|critical|panic|err|abort(?:ed|ing)?)(?![a-z])|错误|失败|致命|エラー|ошибка|fehler|erreur"
 )
+_CALLED = regex(r"\w\(\s*(?:(?:to|dst|dest|target)\s*=\s*)?[\"']([A-Za-z][\w.-]{1,60})[\"']\s*[,)]")
+_BESIDE = r"[\s(\[,:=|]{1,3}"
+_MANY = 2
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -54,7 +61,7 @@ def with_given_up_together(
     tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]
 ) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty → the same with such events."""
-    tables = with_asked_by_name(tables)
+    tables = _with_asked_by_name(tables)
     files = own_logs(tables)
     if not _FEWEST <= files.height <= _LOGS:
         return dict(tables)
@@ -142,3 +149,41 @@ def _ranks(items: str) -> frozenset[int] | None:
     parts: Sequence[re.Match[str] | None] = [_ITEM.fullmatch(one) for one in re.split(r"[,;、，\s]\s*", items.strip())]
     numbers = [int(one[1]) for one in parts if one is not None]
     return frozenset(numbers) if len(numbers) == len(parts) == len({*numbers}) else None
+
+
+def _with_asked_by_name(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt, ranks global → the same; time-outs of calls name whom all of them called."""
+    events = tables["events"]
+    is_wait = (pl.col("kind") == "collective_timeout") & pl.col("names_ranks").is_null()
+    waits = events.filter(is_wait)
+    asked = _asked(waits, tables["files"]) if waits.height and waits["group"].null_count() == waits.height else None
+    if asked is None:
+        return dict(tables)
+    said = {"names_ranks": pl.lit([asked]), "names_rank_space": pl.lit("global")}
+    named = [pl.when(is_wait).then(value).otherwise(name).alias(name) for name, value in said.items()]
+    return {**tables, "events": events.with_columns(named).cast(events.schema)}
+
+
+def _asked(waits: pl.DataFrame, files: pl.DataFrame) -> int | None:
+    """Rows of those that gave up; the table of files → the rank that all of them asked."""
+    called: defaultdict[int, set[str]] = defaultdict(set)
+    for row in waits.drop_nulls("rank").iter_rows(named=True):
+        found = _CALLED.search(str(json.loads(row["detail"] or "{}").get("source") or ""))
+        called[row["rank"]].add(found[1] if found else "")
+    names = set().union(*called.values())
+    if len(called) < _MANY or len(names) != 1 or "" in names:
+        return None
+    [name] = names
+    bearers = {
+        rank
+        for rank, lines in files.select("rank", "last_lines").drop_nulls().iter_rows()
+        if any(_bears(name, rank, line) for line in lines)
+    }
+    return bearers.pop() if len(bearers) == 1 and not bearers & called.keys() else None
+
+
+def _bears(name: str, rank: int, line: str) -> bool:
+    if name not in line:
+        return False
+    own, number = rf"(?<![\w.-]){name.replace('.', '[.]')}(?![\w.-])", rf"\brank[\s:=#]{{0,2}}{rank}(?!\d)"
+    return regex(rf"(?i){own}{_BESIDE}{number}|{number}{_BESIDE}(?:name[:=]\s?)?{own}").search(line) is not None

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from forensics.assemble.figures.bar_counts import without_bar_counts
-from forensics.assemble.figures.gauge_steps import with_gauged_steps
-from forensics.assemble.figures.placed_checks import with_placed_checks
-from forensics.assemble.figures.step_parts import with_parts
+from forensics.assemble.figures.steps_told import (
+    with_gauged_steps,
+    with_parts,
+    with_placed_checks,
+    without_bar_counts,
+)
 from forensics.assemble.figures.unnamed_figures import with_unnamed
 from forensics.assemble.runs.foreign_dumps import without_foreign_dumps
 from forensics.assemble.runs.launches import Launch, launches, spans_of
@@ -69,7 +71,7 @@ def split_attempts(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Tables
 
 def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
     """Evidence tables → attempts, after the names of files told whose host they are from and a bar's count is no step
-    (bar_counts.py), and figures without a known name are none or stand for the loss (unnamed_figures.py), each without flight records of another launch (foreign_dumps.py)."""
+    (steps_told.py), and figures without a known name are none or stand for the loss (unnamed_figures.py), each without flight records of another launch (foreign_dumps.py)."""
     named = with_gauged_steps(with_one_name_each(with_hosts_of_paths(tables)))
     found = _told_apart(with_placed_checks(without_bar_counts(with_unnamed(with_parts(named)))))
     own = {number: without_foreign_dumps(rows) for number, rows in found.tables.items()}

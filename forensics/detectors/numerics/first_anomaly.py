@@ -18,13 +18,13 @@ from forensics.detectors.numerics.anomaly_answer import (
 from forensics.detectors.numerics.anomaly_context import growth_claims, hardware_near, repeat_claims, step_claims
 from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests, in_order, suspect_device
 from forensics.detectors.numerics.anomaly_inputs import clean_before, clean_update, clean_use, inputs_of, is_finite
-from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import (
     DRAWN,
     Row,
     describe,
     drawn,
     first_anomaly,
+    name_of,
     ref,
     same,
     shown_value,
@@ -33,6 +33,7 @@ from forensics.detectors.numerics.anomaly_rows import (
     where,
 )
 from forensics.detectors.numerics.anomaly_scaling import scaling_claims
+from forensics.facts.durations.checkpoints import before_step
 from forensics.graph.numerics.arrivals import without_arrivals
 from forensics.graph.numerics.births import Births, find_births
 from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
@@ -41,7 +42,8 @@ from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.graph.numerics.tensor_rules import STATES
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
-from forensics.model.names import Severity
+from forensics.model.incident import to_do
+from forensics.model.names import Cause, Severity
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import advice
@@ -49,6 +51,7 @@ from forensics.words import numerics as words
 from parsers.text.rank_list import rank_list
 
 _SHOWN = 200
+_SHARE = 1e-3  # of the other end: one flipped bit moves one
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -61,11 +64,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     leaps = all_leaps(history)
     jump = first_jump(history, leaps)
     if births is None or not births.spread.roots:
-        return (jump_finding(jump),) if jump is not None else ()
+        return (_of_jump(jump),) if jump is not None else ()
     roots = [root for root in births.spread.roots if not root.ended] or births.spread.roots
     roots = _since(births, _ordered(births, roots))
     if jump is not None and _is_before(births, jump, roots):
-        return (jump_finding(jump),)
+        return (_of_jump(jump),)
     roots = without_arrivals(births, roots)
     return (_finding(case, births, roots, _of_sender(births, answer_of(births, roots), leaps)),)
 
@@ -252,6 +255,32 @@ def _produced(answer: Answer, row: Row) -> Said:
     verbs = {"bad_state": words.ALREADY_HELD, "bad_input": words.RECEIVED, "comm_corruption": words.RECEIVED}
     how = verbs.get(answer.cause or "", words.FIRST_SHOWED if row["role"] == "in" else words.PRODUCED)
     return words.HAD_VALUE(who=speaker(answer.ranks[0]), how=how, value=value, where=place)
+
+
+def _of_jump(row: Row) -> Finding:
+    """`row`: the first one, of graph.numerics.jumps."""
+    rank = row["rank"]
+    state = row["base"] in STATES
+    cause: Cause = "bad_state" if state else "replica_divergence"
+    size = row["absmax"] if row["absmax"] is not None else max(abs(row["min"]), abs(row["max"]))
+    told = {"who": speaker(rank), "size": f"{size:.3g}", "where": where(row)}
+    back = words.NO_UPDATE_MAKES_IT if state else words.FROM_NOWHERE
+    ends = [abs(row[name]) for name in ("min", "max") if row[name] is not None]
+    is_whole = len(ends) > 1 and row["min"] < 0 < row["max"] and min(ends) > _SHARE * max(ends)
+    look = to_do("inspect_hardware", speaker(rank), words.FLIPPED_BIT)
+    if is_whole:
+        target = advice.WHAT_MULTIPLIES_ON(tensor=name_of(row), who=speaker(rank))
+        look = to_do("check_code", target, advice.BOTH_ENDS_LEAPT)
+    return Finding(
+        cause=cause,
+        ranks=(rank,) if rank >= 0 else (),
+        first_anomaly=first_anomaly(row, rank, None, cause),
+        claims=(Claim(words.LEAPT_ALONE(**told), "for", (ref(row),)),),
+        severity="severe",
+        actions=(look, to_do("rollback", before_step(row["step"]), back)),
+        tensors=(drawn(row, rank, "finite", "root"),) if rank >= 0 else (),
+        summary=words.LEAPT(**told),
+    )
 
 
 DETECTOR = Detector("first_anomaly", ("tensors",), detect, "bad_value")

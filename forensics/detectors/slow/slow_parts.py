@@ -31,7 +31,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     reason, why = _doubt(case, slow)
     cause: Cause = "straggler_host" if first.sort == "host" else "straggler_compute"
     text = words.LONGER_AT_PART(who=who, phase=first.name, own=f"{first.value_ms:.4g}", level=f"{first.centre_ms:.4g}")
-    action = to_do("check_data" if first.sort == "host" else "inspect_hardware", who, words.HOST_KEEPS_WAITING if first.sort == "host" else words.TAKES_LONGER)  # fmt: skip
+    look = to_do("inspect_hardware", who, words.TAKES_LONGER)
+    action = to_do("check_data", who, words.HOST_KEEPS_WAITING) if first.sort == "host" else look
     return (
         Finding(
             cause=cause,

@@ -346,6 +346,7 @@ def _explained(text: Said, onset: int | None, claim: Claim, reason: Sequence[Apa
     is_link = first.effect == "link"
     target = first.who if not is_link else str(first.host)
     is_timed = is_link or (first.since_ns is not None and when_ns is not None)
+    look = to_do("inspect_hardware", target, words.SLOWER_AS_THE_JOB)
     device = () if is_link else (Device(host=first.host, pci=first.pci, index=first.index, uuid=None),)
     return Finding(
         cause="straggler_network" if is_link else "straggler_compute",
@@ -358,9 +359,7 @@ def _explained(text: Said, onset: int | None, claim: Claim, reason: Sequence[Apa
         first_anomaly=FirstAnomaly(
             step=onset, host=first.host, rank=None if is_link else first.rank, signature="throughput_drop"
         ),
-        actions=(
-            to_do("inspect_network" if is_link else "inspect_hardware", target, words.ALL_WAIT_FOR_LINK if is_link else words.SLOWER_AS_THE_JOB),
-        ),
+        actions=(to_do("inspect_network", target, words.ALL_WAIT_FOR_LINK) if is_link else look,),
         summary=joined((words.SLOW(what=text), words.ALL_WAIT_FOR_IT(what=first_clause(first.text))), " "),
     )  # fmt: skip
 
