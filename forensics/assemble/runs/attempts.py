@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from forensics.assemble.figures.steps_told import (
-    with_gauged_steps,
-    with_parts,
-    with_placed_checks,
-    without_bar_counts,
-)
+from forensics.assemble.figures.steps_told import with_gauged_steps, with_parts, with_placed_checks, without_bar_counts
 from forensics.assemble.figures.unnamed_figures import with_unnamed
 from forensics.assemble.runs.foreign_dumps import without_foreign_dumps
 from forensics.assemble.runs.launches import Launch, launches, spans_of

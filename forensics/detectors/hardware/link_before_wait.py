@@ -83,9 +83,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             undecided=_doubts(told, complete, is_back),
             claims=(Claim(failed_so, "for", refs(said)), Claim(who, "for", timed_out)),
             first_anomaly=FirstAnomaly(
-                host=host,
-                step=case.step_in_progress(),
-                signature=f"link:{said[0]['code'] or said[0]['kind']}",
+                host=host, step=case.step_in_progress(), signature=f"link:{said[0]['code'] or said[0]['kind']}"
             ),
             blast_radius=BlastRadius(ranks_waiting=len(waited)),
             actions=(to_do("inspect_network", host, words.ITS_LINK),),

@@ -64,9 +64,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             domain="infrastructure",
             claims=(Claim(text, "for", refs([*said, *heard])), *followed),
             first_anomaly=FirstAnomaly(
-                host=hosts[0] if len(hosts) == 1 else None,
-                step=case.step_in_progress(),
-                signature="node_failure",
+                host=hosts[0] if len(hosts) == 1 else None, step=case.step_in_progress(), signature="node_failure"
             ),
             actions=tuple(to_do("inspect_hardware", host, words.NODE_SILENT) for host in hosts),
             collect=(words.CONSOLE_LOGS(hosts=listed),),

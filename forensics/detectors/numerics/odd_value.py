@@ -68,10 +68,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not found.is_proven:
         rank = found.beside["rank"]
         beside = words.NOT_BESIDE(rank=rank) if names is None else words.NOT_BESIDE_OF(who=names[rank])
-    claims = [
-        Claim(text, "for", (_ref(found.row, found.value),)),
-        Claim(beside, "for", (_ref(found.beside, ""),)),
-    ]
+    claims = [Claim(text, "for", (_ref(found.row, found.value),)), Claim(beside, "for", (_ref(found.beside, ""),))]
     if case.is_data_parallel:
         claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
     return (

@@ -135,10 +135,7 @@ def _by_what_differs(ranks: tuple[int, ...], row: Row, peer: Row, tie: bool) -> 
 
 def _actions(ranks: tuple[int, ...], step: int, reason: str) -> tuple[Action, ...]:
     target = ranks_text(ranks) if ranks else words.NO_RANK
-    return (
-        to_do("inspect_hardware", target, reason),
-        to_do("rollback", before_step(step), words.DIVERGED),
-    )
+    return (to_do("inspect_hardware", target, reason), to_do("rollback", before_step(step), words.DIVERGED))
 
 
 def _within(share: float) -> Said:

@@ -77,10 +77,7 @@ def _parted(case: Case, left: Left, rate: Left | None, names: Sequence[str]) -> 
         actions=_by_rate(rate, left)
         if rate is not None and by_rate
         else _by_restart(case, left, who)
-        or (
-            look,
-            roll_back(case, left.step, words.DIVERGED, who if is_ranked else ()),
-        ),
+        or (look, roll_back(case, left.step, words.DIVERGED, who if is_ranked else ())),
         collect=() if named else (words.REPLAY_ELSEWHERE,),
         summary=sentence(text),
     )

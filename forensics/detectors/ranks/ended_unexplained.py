@@ -107,9 +107,7 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
         undecided=("membership_unknown",) if cause else ("membership_unknown", "tied_explanations"),
         claims=(Claim(text, "for", refs(failed)),),
         first_anomaly=FirstAnomaly(
-            host=hosts[0] if len(hosts) == 1 else None,
-            step=case.step_in_progress(),
-            signature=f"exit:{codes[0]}",
+            host=hosts[0] if len(hosts) == 1 else None, step=case.step_in_progress(), signature=f"exit:{codes[0]}"
         ),
         collect=(words.CORES_AND_KERNEL if {*codes} & _CRASHES else words.WHAT_PROCESSES_PRINTED,),
         summary=sentence(text, words.RANK_NOT_RECORDED)

@@ -54,9 +54,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             undecided=() if named else ("tied_explanations",),
             claims=(Claim(text, "for", refs([*told, *anew])),),
             first_anomaly=FirstAnomaly(
-                rank=min(named) if len(named) == 1 else None,
-                step=case.step_in_progress(),
-                signature="lost_heartbeat",
+                rank=min(named) if len(named) == 1 else None, step=case.step_in_progress(), signature="lost_heartbeat"
             ),
             blast_radius=BlastRadius(ranks_waiting=max(known - len(missed), 0)),
             collect=((words.WHAT_BECAME_OF if named else words.LOG_STACK_HOST)(who=ranks_text(missed)),),
