@@ -12,13 +12,13 @@ then that one's may be what the kernel ended, and who was killed was killed for 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 
 import polars as pl
 
 from forensics.assemble.who.identity import with_ranks
 from forensics.model.signals import VANISHED, signal_of
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.who.linked.chains import OF_PLACE
 
@@ -35,7 +35,7 @@ _CLOSED = ("SIGTERM", "SIGKILL", "SIGINT")  # signals by which a launcher ends t
 _CLOCKS_NS = 2 * 10**9
 
 
-def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_ranks_of_cgroups(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, with the rank of `host_oom` whose control group is that of a rank's files."""
     events = tables["events"]
     nameless = (pl.col("kind") == "host_oom") & pl.col("rank").is_null() & pl.col("pid").is_not_null()
@@ -80,7 +80,7 @@ def _ids(text: str) -> Iterator[str]:
         yield found[0].lower()
 
 
-def _ranks_of_ids(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, set[int]]:
+def _ranks_of_ids(tables: Tables) -> dict[str, set[int]]:
     """Id → the ranks that speak below a path with it, or are called so."""
     parts = [tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank") for name in ("files", "ranks")]
     rows = pl.concat([part.cast({"file": pl.String, "rank": pl.Int64}) for part in parts]).unique()

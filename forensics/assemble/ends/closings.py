@@ -18,7 +18,7 @@ import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines
 from forensics.assemble.who.identity import short_hosts, short_of
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.text.stamps import DAY_NS
 from parsers.training.progress import BARE_END, CLOSING, LAST_STEP
@@ -31,7 +31,6 @@ _OF = r"\b([0-9]{1,15}) {0,4}(?:/|of) {0,4}[0-9]{1,15}\b"
 _COMPLAINTS, _SOON_NS = ("other", "exception"), 10 * 10**9
 _GRAVE = ["error", "fatal"]
 _OF_PIDS = ["host_oom", "gpu_error"]  # in which a kernel or a driver tells the process
-Tables = Mapping[TableName, pl.DataFrame]
 
 
 def with_closings(

@@ -29,7 +29,7 @@ from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.assemble.starts.roll_calls import missing_row
 from forensics.assemble.who.identity import given_rank
 from parsers.schema.event_kinds import STILL
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.who.lines.prefixes import strip
 
@@ -57,9 +57,7 @@ class _Said(msgspec.Struct, frozen=True):
     ranks: frozenset[int]
 
 
-def with_given_up_together(
-    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]
-) -> dict[TableName, pl.DataFrame]:
+def with_given_up_together(tables: Tables, job: frozenset[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty → the same with such events."""
     tables = _with_asked_by_name(tables)
     files = own_logs(tables)
@@ -151,7 +149,7 @@ def _ranks(items: str) -> frozenset[int] | None:
     return frozenset(numbers) if len(numbers) == len(parts) == len({*numbers}) else None
 
 
-def _with_asked_by_name(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def _with_asked_by_name(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; time-outs of calls name whom all of them called."""
     events = tables["events"]
     is_wait = (pl.col("kind") == "collective_timeout") & pl.col("names_ranks").is_null()

@@ -22,7 +22,7 @@ from forensics.model.told import CONSEQUENCE
 from parsers.pytorch.raised import HEADED
 from parsers.pytorch.traceback import HEADING
 from parsers.schema.labels import OF_GROUP
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.learnt.at_once import TRAINING
@@ -51,7 +51,7 @@ class _Heading(NamedTuple):
     numbers: tuple[tuple[str, int], ...]
 
 
-def with_headed_errors(tables: Mapping[TableName, pl.DataFrame], job: Set[int]) -> dict[TableName, pl.DataFrame]:
+def with_headed_errors(tables: Tables, job: Set[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global, and the job's → the same, with the rank of such exceptions and of what else their lines tell."""
     events = tables["events"]
     rest = {**tables, "events": events.filter((pl.col("kind") != "other") | (pl.col("code") != HEADED).fill_null(True))}

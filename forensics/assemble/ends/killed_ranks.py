@@ -19,7 +19,7 @@ import polars as pl
 from forensics.assemble.who.identity import given_rank
 from forensics.model.signals import signal_of
 from forensics.model.told import values
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.unanimous import unanimous
 
 _NAME = '"pt_data_worker"'  # torch/utils/data/_utils/worker.py
@@ -27,7 +27,7 @@ _SOON_NS = 60 * 10**9
 _ZONES_NS = 15 * 60 * 10**9  # clocks of two zones differ by quarters of an hour
 
 
-def with_killed_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_killed_ranks(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; `events` host_oom of such a kill get the rank."""
     events, claims = tables["events"], tables["ranks"]
     kills = (pl.col("kind") == "host_oom") & pl.col("rank").is_null() & pl.col("pid").is_not_null()
@@ -45,7 +45,7 @@ def with_killed_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNam
     return {**tables, "events": events.with_columns(given_rank(rank)).cast(events.schema)}
 
 
-def with_killed_workers(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_killed_workers(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; `events` host_oom of a kernel that killed a rank's worker get that rank."""
     events = tables["events"]
     is_rank = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")

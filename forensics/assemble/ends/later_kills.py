@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.signals import ASKING
 from parsers.who.lines.prefixes import strip
@@ -22,10 +22,9 @@ AFTER = "ended_after"
 _KILLS = ("SIGKILL", "Out Of Memory", "SIGTERM", "SIGINT", "-9", "-15", "-2", "137", "143", "130", *ASKING)
 _ZERO = regex(r"(?i)(?:\b(?:exit|exited|rc|status|code|returned|return|returncode)|退出码|返回码)[\s:=(\[]{0,3}(?:(?:with )?(?:code|status)[\s:=(\[]{1,3})?0(?![\w.])")  # fmt: skip
 _DIGITS = regex(r"\d+")
-_Tables = Mapping[TableName, pl.DataFrame]
 
 
-def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
+def with_later_kills(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global, and who is who → the same, in which such ends are none."""
     events = tables["events"]
     ranks = {*identity["rank"].drop_nulls(), *tables["steps"]["rank"].drop_nulls()}
@@ -101,7 +100,7 @@ def _told_ends(events: pl.DataFrame, ranks: set[int]) -> list[tuple[str, int, in
     return []
 
 
-def _last_lines(tables: _Tables, ranks: set[int]) -> dict[int, tuple[str, int, int | None]]:
+def _last_lines(tables: Tables, ranks: set[int]) -> dict[int, tuple[str, int, int | None]]:
     """Rank → the same by the last line of its log, whatever its words."""
     steps = tables["steps"].filter(pl.col("rank").is_in(sorted(ranks)) & pl.col("line").is_not_null())
     last = steps.group_by("rank").agg(pl.col("step").max(), pl.col("line").max())

@@ -10,15 +10,13 @@ print no more often, these lines announce them, unless a launcher tells that som
 In the log of an agent that saw one of its processes fail, and stopped the others, the only traceback is of that one.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.identity import with_ranks
 from forensics.model.told import CONSEQUENCE
 from parsers.engine.unknown import counted
 from parsers.pytorch.announced import ANNOUNCES
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _PLACE = ["file", "line"]
 _SAYS_SO = r"(?i)\b(?:uncaught|unhandled)\b.{0,20}\b(?:exception|error)"
@@ -27,7 +25,7 @@ _FIGURE = r"(?:^|[\s=(\[])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?(?:$|[\s,;)\]])" 
 _BY_SIGNAL = r"^(?:SIG|0$|-)"  # codes of what was stopped, or ended well
 
 
-def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_logged_errors(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, with the rank of such exceptions, and of what their lines mean."""
     told = tables["events"]
     events = told.filter(pl.col("code").ne_missing(ANNOUNCES))
@@ -56,9 +54,7 @@ def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     return {**tables, "events": with_ranks(events, found, _PLACE, pl.col("rank").is_null())}
 
 
-def _announced(
-    events: pl.DataFrame, raised: pl.DataFrame, failed: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]
-) -> pl.DataFrame:
+def _announced(events: pl.DataFrame, raised: pl.DataFrame, failed: pl.DataFrame, tables: Tables) -> pl.DataFrame:
     """file, line, _rank of exceptions of nobody that lines of ranks announce: all of their file, each by another rank in the same words, which stand
     nowhere else among the commonest lines of the file. Who is told to have `failed` is among them."""
     told = events.filter((pl.col("code") == ANNOUNCES) & (pl.col("rank_space") == "global"))

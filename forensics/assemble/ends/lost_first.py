@@ -7,11 +7,9 @@
 So such a line is an error of a lost peer, too: it witnesses no time that passed, and whoever ended after it did not follow a time-out.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _LOST = ("remote_error", "peer_closed")
 _SOON_NS = 60 * 10**9
@@ -19,7 +17,7 @@ _LINES = 200  # of those that print no time
 _WHO = ["file", "rank"]
 
 
-def with_lost_first(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_lost_first(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; time-outs of a rank that lost others right before, in the same file, are of the kind
     of that."""
     events = tables["events"]

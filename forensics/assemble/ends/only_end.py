@@ -8,7 +8,6 @@ that is not told, or raised, or there are two tracebacks, or the error is of ano
 """
 
 import json
-from collections.abc import Mapping
 from itertools import pairwise
 
 import polars as pl
@@ -16,13 +15,13 @@ import polars as pl
 from forensics.assemble.who.identity import given_rank
 from forensics.model.signals import signal_of
 from forensics.model.told import CONSEQUENCE
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _UNCAUGHT = ("1", "MPI_ABORT")  # which a process calls itself
 _FAILED = ("exception", "gpu_oom", "gpu_error", "segfault", "host_oom", "first_failure")
 
 
-def of_the_only_end(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def of_the_only_end(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; an error of nobody is that rank's."""
     events = tables["events"]
     is_open = ((pl.col("kind") == "exception") & pl.col("rank").is_null()).fill_null(False)

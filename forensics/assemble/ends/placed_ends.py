@@ -34,12 +34,11 @@ from forensics.assemble.ends.only_end import of_the_only_end
 from forensics.assemble.who.identity import ENDS, hosts_of_ranks, rank_of_file, short_host
 from forensics.model.signals import signal_of
 from forensics.model.told import values
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.lines.introductions import PROCESS
 
-Tables = Mapping[TableName, pl.DataFrame]
 Row = dict[str, Any]
 _STOPPING = ("terminating", "terminated", "cancelled", "time_limit", "preemption", "node_failure")
 # Who says that it lost others was alive then: what was killed beside it was another process of its container.

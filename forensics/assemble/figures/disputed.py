@@ -5,12 +5,10 @@ both have it of another rank, again and again and never of the same, one of them
 its norm, as no number or far from all others in a step, and the other's as theirs. Files that are numbered as the ranks are, and mostly tell what is told of these, are of them too.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.figures.figure_pairs import figure_pairs
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _STEPS = 2  # in which two records tell the same of other ranks, for that to be no chance
 _MOSTLY = 0.5  # of numbered files tell what is told of the ranks of their numbers
@@ -18,7 +16,7 @@ _FAR = 1e6  # times what is usual, or 1 where that is less
 _FIGURES = ("loss", "grad_norm")
 
 
-def with_disputed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_disputed(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; what is disputed of a rank is nobody's in `steps` and `values`."""
     steps = tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase").fill_null("train") != "eval"))
     files = _files(steps)

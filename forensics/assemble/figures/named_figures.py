@@ -12,14 +12,14 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.model.told import has_kind
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.unanimous import unanimous
 
 _KIND = "replica_mismatch"
 _NAMED = ("rank", "name", "host", "address", "uuid")  # columns of `ranks`
 
 
-def with_named_figures(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_named_figures(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; figures of a failed check by rank."""
     events = tables["events"]
     is_list = (pl.col("kind") == _KIND) & pl.col("detail").str.contains('"figures"', literal=True)
@@ -48,7 +48,7 @@ def _by_rank(said: Mapping[str, object], names: Mapping[str, int]) -> dict[str, 
     return {**said, "figures": {str(rank): text for rank, text in zip(ranks, figures.values(), strict=True)}}  # type: ignore[dict-item]
 
 
-def _names(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, int]:
+def _names(tables: Tables) -> dict[str, int]:
     """Names that are of one rank alone, as that of its own file may be, → the rank."""
     said, files = (tables[name].filter(pl.col("rank").is_not_null()) for name in ("ranks", "files"))
     told = [said.select("rank", pl.col(name).cast(pl.String).alias("name")) for name in _NAMED]

@@ -18,19 +18,17 @@ The step of a check that tells none: that of the line of a step which follows it
 At the end of a file, or where a log tells one step of several, it may have been in any.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.model.told import has_kind
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.training.progress import BAR
 
 _OF = ("file", "rank", "local_rank", "step")
 _MOMENT = ("rank", "time_ns")
 
 
-def with_parts(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_parts(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same without rows of phase `part`, which are counted in the column `parts`."""
     steps = tables["steps"]
     is_part = pl.col("phase") == "part"
@@ -45,7 +43,7 @@ def with_parts(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.D
     return {**tables, "steps": made.select(steps.columns)}
 
 
-def with_gauged_steps(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_gauged_steps(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same, `step` filled where another series of the rank tells it of that moment."""
     steps = tables["steps"]
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in _MOMENT)
@@ -67,7 +65,7 @@ def with_gauged_steps(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNam
     return {**tables, "steps": filled.select(steps.columns)}
 
 
-def without_bar_counts(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def without_bar_counts(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same, `step` null where it is but the count of a bar."""
     steps = tables["steps"]
     counted = pl.col("framework").eq_missing(pl.lit(BAR))
@@ -81,7 +79,7 @@ def without_bar_counts(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     return {**tables, "steps": steps.with_columns(step)}
 
 
-def with_placed_checks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_placed_checks(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same, events nan_assert with a step where it is told so."""
     events, told = tables["events"], tables["steps"]
     if not has_kind(events, "nan_assert"):

@@ -8,13 +8,11 @@ What every rank tells for itself, and beside it the mean of all of them, equal o
 it stands for each rank's own loss.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.figures.common_figures import with_common
 from forensics.assemble.figures.figure_pairs import figure_pairs
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.replica_names import says_what
 from parsers.text.sides import side_of
 
@@ -27,7 +25,7 @@ _GROWS = 1.5  # times what it was at first, at the end
 _WHO = ("file", "rank", "name")
 
 
-def with_unnamed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_unnamed(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same without rows of phase `figures`; those of the figure that stands for the loss are lines of the training."""
     tables = with_common(tables)
     steps = tables["steps"]

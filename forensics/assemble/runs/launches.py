@@ -18,7 +18,7 @@ import polars as pl
 from forensics.assemble.runs.numbered_runs import numbered_runs, rotated_runs, runs_of_each
 from forensics.model.said import Said, joined
 from forensics.words import views as words
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import TableName, Tables, spelled
 from parsers.text.patterns import regex
 from parsers.text.stamps import DAY_NS
 
@@ -47,7 +47,7 @@ class Launch(msgspec.Struct):
         return {file.partition(f"/{name}/")[0] for file in self.files for name in self.names if f"/{name}/" in file}
 
 
-def spans_of(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def spans_of(tables: Tables) -> pl.DataFrame:
     """file, line, basis, time: every stamp of a log that counts from 1970, in order of place."""
     parts = [
         tables[name]
@@ -58,7 +58,7 @@ def spans_of(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(parts).sort("file", "line", nulls_last=True)
 
 
-def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tuple[Said, ...]]:
+def launches(tables: Tables) -> tuple[list[Launch], tuple[Said, ...]]:
     """(launches in order of time, what could not be decided). Files that name no launch are in none."""
     named: dict[str, Launch] = {}
     has_folders = tables["files"]["attempt"].is_not_null().any()
@@ -235,7 +235,7 @@ def _ordered(found: list[Launch]) -> tuple[list[Launch], tuple[Said, ...]]:
     return order, (words.WHICH_LAUNCH_FIRST(launches=joined(map(_name, order), "; ")),)
 
 
-def _ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
+def _ranks(tables: Tables) -> dict[str, list[int]]:
     parts = []
     for name in _SPOKEN:
         frame = tables[name]

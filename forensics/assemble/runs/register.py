@@ -23,11 +23,10 @@ import polars as pl
 
 from forensics.assemble.runs.launches import widest
 from parsers.schema.parser import PATH
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import TableName, Tables, spelled
 from parsers.text.patterns import regex
 from parsers.who.labels.engine_labels import SHARD
 
-Tables = Mapping[TableName, pl.DataFrame]
 _Spans = Mapping[str, tuple[int | None, int | None]]
 _DIGITS = regex(r"\d+")
 _WORD = regex(r"[A-Za-z]+")

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.who.lines.prefixes import strip
 
@@ -18,7 +18,7 @@ _FEWEST = 2  # others
 _INTRODUCED = "introduction"  # `ranks.how` of what a process says of itself
 
 
-def own_logs(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def own_logs(tables: Tables) -> pl.DataFrame:
     """Tables of one attempt → `files`, with the rank, too, of those in which one process alone says which it is."""
     said = tables["ranks"].filter((pl.col("how") == _INTRODUCED) & pl.col("rank").is_not_null())
     if not said.height:

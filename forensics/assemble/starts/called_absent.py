@@ -26,7 +26,7 @@ from forensics.assemble.starts.announced import with_announced
 from forensics.assemble.starts.apart import is_apart, numbered_lines, own_logs
 from forensics.assemble.starts.left_out import with_left_out
 from forensics.assemble.starts.roll_calls import ROLL_CALL, ROLL_COUNT, has_begun, missing_row, with_roll_calls
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.lines.prefixes import strip
@@ -58,9 +58,7 @@ class _Call(NamedTuple):
     line: int
 
 
-def with_missed(
-    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]
-) -> dict[TableName, pl.DataFrame]:
+def with_missed(tables: Tables, job: frozenset[int], seen: frozenset[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty; `seen`: those that left rows → the same with
     the events of counted starts, or these."""
     counted = with_roll_calls(_with_left(with_left_out(with_announced(tables))), job, seen)
@@ -113,7 +111,7 @@ def _said(row: Mapping[str, Any]) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _with_left(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def _with_left(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """The same, where rows of a barrier in a store name whom it leaves, if that is shown."""
     events = tables["events"]
     of_store = ((pl.col("kind") == "missing_members") & (pl.col("code") == STORE_BARRIER)).fill_null(False)

@@ -25,7 +25,7 @@ import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.assemble.starts.roll_calls import has_begun
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.who.lines.prefixes import strip
 
@@ -64,7 +64,7 @@ class _Odd(msgspec.Struct, frozen=True):
     is_version: bool  # of a program or a protocol, by what stands before it
 
 
-def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_refused_values(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same with such events."""
     files = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
     if has_begun(tables) or not _FEWEST <= files.height <= _LOGS or files["rank"].n_unique() < files.height:

@@ -33,7 +33,7 @@ import polars as pl
 from forensics.assemble.starts.apart import first_line, is_apart, own_logs
 from forensics.model.told import values
 from parsers.schema.event_kinds import STILL
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.lines.prefixes import strip
@@ -93,7 +93,7 @@ class _Log(msgspec.Struct, frozen=True, dict=True):
         )
 
 
-def has_begun(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def has_begun(tables: Tables) -> bool:
     """Does a record show that the job did anything of a step?"""
     return any(tables[name].height for name in _BEGUN) or bool(tables["values"]["step"].count())
 
@@ -115,9 +115,7 @@ def missing_row(
     }
 
 
-def with_roll_calls(
-    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]
-) -> dict[TableName, pl.DataFrame]:
+def with_roll_calls(tables: Tables, job: frozenset[int], seen: frozenset[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty; `seen`: those that left rows →
     the same with such events."""
     gave_up = _gave_up(tables["events"])

@@ -21,7 +21,7 @@ import polars as pl
 from forensics.assemble.starts.apart import first_line
 from forensics.assemble.starts.roll_calls import has_begun
 from parsers.engine.unknown import counted
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 
 OTHERS = "others"  # in `detail`: the few ranks that print something else
@@ -50,7 +50,7 @@ class _Try(NamedTuple):
     row: Mapping[str, Any]
 
 
-def with_unreached(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_unreached(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same with such events."""
     if has_begun(tables) or bool(tables["events"]["kind"].is_in(_SAID).any()):
         return dict(tables)

@@ -4,20 +4,16 @@ A kernel counts threads as it counts processes: `task python:41485 blocked`. Sta
 that is a thread of one rank alone is that rank's, if that rank is known to run there, or no second host speaks.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.identity import given_rank, hosts_of_ranks, short_host
 from forensics.model.told import has_kind
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _KIND = "hung_task"
 
 
-def with_blocked_threads(
-    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame
-) -> dict[TableName, pl.DataFrame]:
+def with_blocked_threads(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; `events` hung_task of a rank's thread get that rank."""
     events = tables["events"]
     threads = tables["stacks"].filter(pl.col("thread").str.contains(r"^\d{1,10}$") & pl.col("rank").is_not_null())

@@ -5,13 +5,11 @@ Where the library said the device of every rank of the host, and one rank alone 
 if that rank gave up waiting for others. Where each process sees one device only, all of them are 0, and nobody is told.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.identity import short_hosts, with_ranks
 from forensics.model.told import has_kind
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.who.places.job_table import HOW
 
 _AT = ["host", "device_index"]
@@ -19,9 +17,7 @@ _OWNED = ["file", "line", "_rank"]
 _BY_LIBRARY = r"^\w+ init\b"  # `how` of claims that a library's own numbering makes
 
 
-def with_device_ranks(
-    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame
-) -> dict[TableName, pl.DataFrame]:
+def with_device_ranks(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, with the rank of such errors, and of the exceptions in their lines."""
     events = tables["events"]
     if not identity.height or not has_kind(events, "gpu_oom"):

@@ -20,7 +20,7 @@ import polars as pl
 
 from forensics.assemble.who.told_lines import speaker_of
 from forensics.model.frames import LIBRARY
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.scripts.message_calls import CALL, PRINTED
@@ -43,9 +43,7 @@ class _Stood(NamedTuple):
     numbers: Mapping[str, int]
 
 
-def with_called_peers(
-    tables: Mapping[TableName, pl.DataFrame], told: pl.DataFrame, job: Set[int]
-) -> dict[TableName, pl.DataFrame]:
+def with_called_peers(tables: Tables, told: pl.DataFrame, job: Set[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global, the rows that tell of calls (told_lines.py), and the job's ranks → the same, with `peer` of such stacks, their innermost
     frame the call."""
     stacks = tables["stacks"]
@@ -114,7 +112,7 @@ def _name(frame: Mapping[str, Any]) -> str:
     return str(frame["function"] or "").rsplit(".", 1)[-1]
 
 
-def _printed(told: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> dict[int, dict[str, int]]:
+def _printed(told: pl.DataFrame, tables: Tables) -> dict[int, dict[str, int]]:
     """Rank → what its log prints of each name, always the same."""
     speaker = speaker_of(tables)
     pairs: list[tuple[tuple[int, str], int]] = []

@@ -19,7 +19,7 @@ import polars as pl
 
 from forensics.assemble.who.identity import hosts_of_ranks, short_host
 from forensics.model.told import told_by
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 FEWEST = 3
 _no_anchor = partial(pl.DataFrame, schema={"key": pl.String(), "clock": pl.String(), "time": pl.Int64()})
@@ -93,7 +93,7 @@ def _name(host: str | None, basis: str | None) -> tuple[str | None, str]:
     return (short_host(host) if host else None, basis or "utc")
 
 
-def clocks_of(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> Clocks:
+def clocks_of(tables: Tables, identity: pl.DataFrame) -> Clocks:
     """Evidence tables of one attempt, ranks made global → its clocks."""
     hosts = hosts_of_ranks(identity)
     found = {name: Clock(*name) for name in _seen(tables, hosts)}
@@ -114,7 +114,7 @@ def _clock(frame: pl.DataFrame, hosts: Mapping[int, str]) -> pl.DataFrame:
     return names.drop_nulls("_host").with_columns(pl.concat_str("_basis", pl.lit(" "), firsts).alias("clock"))
 
 
-def _seen(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> Iterator[tuple[str | None, str]]:
+def _seen(tables: Tables, hosts: Mapping[int, str]) -> Iterator[tuple[str | None, str]]:
     """Clocks that events are stamped by."""
     stamped = tables["events"].select("host", "rank", "time_basis", "time_ns").drop_nulls("time_ns")
     if stamped.height:
@@ -128,7 +128,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 @told_by("operations", nothing=_no_anchor)
-def _operations(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
+def _operations(tables: Tables, hosts: Mapping[int, str]) -> pl.DataFrame:
     columns = ("rank", "host", "group", "desc", "seq", "kind", "is_p2p", "time_completed_ns")
     recorded = tables["operations"].select(columns)
     is_end = pl.col("time_completed_ns").is_not_null() & ~pl.col("is_p2p") & pl.col("kind").is_in(_ENDS_TOGETHER)
@@ -139,7 +139,7 @@ def _operations(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, st
 
 
 @told_by("events", kinds=("comm_init_complete",), nothing=_no_anchor)
-def _inits(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
+def _inits(tables: Tables, hosts: Mapping[int, str]) -> pl.DataFrame:
     is_ready = (pl.col("kind") == "comm_init_complete") & pl.col("time_basis").ne_missing("boot")
     ready = tables["events"].filter(is_ready).with_columns(_comm=pl.col("detail").str.extract(r'"comm_id": ?"([^"]+)"'))
     ready = ready.drop_nulls(["time_ns", "_comm"])
@@ -148,7 +148,7 @@ def _inits(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -
 
 
 @told_by("steps", nothing=_no_anchor)
-def _steps(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
+def _steps(tables: Tables, hosts: Mapping[int, str]) -> pl.DataFrame:
     done = tables["steps"].drop_nulls(["step", "time_ns"]).unique(["rank", "file", "phase", "step"], keep="none")
     key = pl.concat_str(pl.lit("step"), "phase", "framework", "step", separator="\x00", ignore_nulls=True)
     return _clock(done, hosts).select(key.alias("key"), "clock", pl.col("time_ns").alias("time"))
@@ -220,7 +220,7 @@ def _coarse(moments: pl.DataFrame) -> pl.DataFrame:
 
 
 def _boots(
-    tables: Mapping[TableName, pl.DataFrame], found: Mapping[tuple[str | None, str], Clock]
+    tables: Tables, found: Mapping[tuple[str | None, str], Clock]
 ) -> Iterator[tuple[tuple[str | None, str], Clock]]:
     """A kernel's clock, from when its host booted by the wall clock of that host."""
     if not tables["settings"].height:

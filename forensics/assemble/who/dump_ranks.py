@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.model.told import told_by
-from parsers.schema.tables import TableName, spelled, table
+from parsers.schema.tables import TableName, Tables, spelled, table
 from parsers.text.patterns import regex
 
 _FILLED: tuple[TableName, ...] = ("operations", "groups", "progress", "settings")
@@ -19,7 +19,7 @@ _FROM_DUMP = ("flight recorder pg_config", "flight recorder pg_status")
 _NUMBER = regex(r"\d{1,7}")
 
 
-def with_dump_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_dump_ranks(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with the rank of dumps that can be placed, and a row of `ranks` for each."""
     nameless = _nameless(tables)
     if not nameless:
@@ -39,7 +39,7 @@ def with_dump_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
 
 
 @told_by("groups", "progress", "operations", nothing=list[str])
-def _nameless(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
+def _nameless(tables: Tables) -> list[str]:
     """Files of flight records without a rank."""
     parts = [tables[name].lazy().filter(pl.col("how").is_in(_FROM_DUMP)) for name in ("groups", "progress")]
     recorded = tables["operations"].lazy().filter(pl.col("record").is_not_null() & pl.col("line").is_null())
@@ -48,7 +48,7 @@ def _nameless(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     return rows.group_by("file").agg(pl.col("rank").is_null().all()).filter("rank")["file"].sort().to_list()
 
 
-def _possible(tables: Mapping[TableName, pl.DataFrame], files: list[str]) -> dict[str, frozenset[int]]:
+def _possible(tables: Tables, files: list[str]) -> dict[str, frozenset[int]]:
     """file → members of all its groups; where nobody is, of all that it has entries of."""
     stated = tables["groups"].filter(
         pl.col("file").is_in(files) & (pl.col("members_space") == "global") & pl.col("members").is_not_null()

@@ -6,7 +6,6 @@ and local rank, by local rank on a single host). A number that a process group p
 is the default one.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 import polars as pl
@@ -15,7 +14,7 @@ from forensics.assemble.who.alike_hosts import of_hosts_alike
 from forensics.assemble.who.numbered_files import numbered_files, told_world
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.training.process_line import BEFORE_WORDS
@@ -80,7 +79,7 @@ def hosts_of_ranks(identity: pl.DataFrame) -> dict[int, str]:
     return {rank: host for rank, host in told if host is not None}
 
 
-def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def identify(tables: Tables) -> pl.DataFrame:
     """Claims → one row per rank, schema SCHEMA. Each value is the one most claims agree on; of equals, the smallest."""
     claims = tables["ranks"].filter(pl.col("rank").is_not_null())
     if not claims.height:
@@ -103,7 +102,7 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return result.select(SCHEMA.keys()).sort("rank")
 
 
-def rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def rank_of_file(tables: Tables) -> pl.DataFrame:
     """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's, in words or by
     its number (numbered_files.py). Both streams of a process, that torchrun keeps in one folder, speak for it.
 
@@ -154,7 +153,7 @@ def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame
     return votes.filter(pl.col("len") * 2 > pl.col("len").sum().over(keys)).select(*keys, pl.col("rank").alias(name))
 
 
-def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:
+def _by_local(tables: Tables, claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:
     """local_rank → the rank, on a single host: as stated; else the same number, since all launchers count the processes of the
     first host from 0, where the whole world is known to run on one: every rank is placed there, a process counts itself the
     last of as many as the world has, or as many places print figures."""
@@ -171,14 +170,14 @@ def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, id
     return pl.DataFrame({"local_rank": world, "_local": world}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
 
 
-def _shown_locals(tables: Mapping[TableName, pl.DataFrame], size: int) -> pl.DataFrame:
+def _shown_locals(tables: Tables, size: int) -> pl.DataFrame:
     """local_rank → the same rank, where just as many places on the one host print figures as the layout has processes."""
     shown = {local for name in ("steps", "values") for local in values(tables[name]["local_rank"])}
     known = sorted(shown) if shown == set(range(size)) else []
     return pl.DataFrame({"local_rank": known, "_local": known}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
 
 
-def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFrame) -> list[str]:
+def _logs_of_others(tables: Tables, stated: pl.DataFrame) -> list[str]:
     """Files in which several local ranks speak as they do in the files that state which ranks these are, where the world is larger
     than what is stated, or in which other ranks speak: logs of other nodes, whose names nothing tells; and files that lie where another
     host's would, by a name of the same form."""
@@ -200,7 +199,7 @@ def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFra
     return sorted((several - stating if several & stating else set()) | ((foreign | elsewhere) - stating))
 
 
-def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _members(tables: Tables) -> pl.DataFrame:
     """group, its number for a member → the global rank, for groups whose name stands for one membership only."""
     if not tables["groups"].height:
         return pl.DataFrame(schema={"group": pl.String, "rank": pl.Int64, "_member": pl.Int64})
@@ -240,7 +239,7 @@ def _at_places(claims: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([claims, told])
 
 
-def _numbers_of_two_places(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame) -> pl.DataFrame:
+def _numbers_of_two_places(tables: Tables, claims: pl.DataFrame) -> pl.DataFrame:
     """file, pid of processes whose lines tell their host in a file that tells none before lines of others, and of these: Ray's driver names every
     place but its own, and each place counts its processes on its own. What is known of the one says nothing of the other. A kernel's line,
     which was pasted there, is none that a process printed."""
@@ -281,7 +280,7 @@ def beside(frame: pl.DataFrame, told: pl.DataFrame, *keys: str) -> pl.DataFrame:
     return frame.join(told, on=keys, how="left", maintain_order="left")
 
 
-def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
+def globalise(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
     by_file = rank_of_file(tables)
     claims = _with_short_hosts(tables["ranks"])
@@ -380,9 +379,7 @@ def names_a_place(path: str) -> bool:
 HIGHEST_RANK = "the highest rank in groups and failure tables"  # the least size that the job can have
 
 
-def world(
-    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, given: int | None
-) -> tuple[frozenset[int], str | None]:
+def world(tables: Tables, identity: pl.DataFrame, given: int | None) -> tuple[frozenset[int], str | None]:
     """(ranks the job should have, how that was learnt): what the person says, else the world size most ranks claim, else the
     members of global groups and failure tables. Empty, null: unknown."""
     if given:
@@ -412,9 +409,7 @@ def world(
 _RECORDS: tuple[TableName, ...] = ("operations", "progress", "stacks", "tensors", "steps", "groups")
 
 
-def unread_ranks(
-    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, seen: frozenset[int], told: frozenset[int]
-) -> frozenset[int]:
+def unread_ranks(tables: Tables, identity: pl.DataFrame, seen: frozenset[int], told: frozenset[int]) -> frozenset[int]:
     """Ranks that are not among `seen`, but a file of which is in the bundle, though no word in it is understood: it is not
     empty, its path tells the rank, no record in it is of another one (contract, rule 24).
 
@@ -455,7 +450,7 @@ def _told_at_once(told: pl.DataFrame) -> list[str]:
     return files.filter(are_at_once)["file"].to_list()
 
 
-def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
+def seen_ranks(tables: Tables) -> frozenset[int]:
     """Ranks with a record of their own: a dump, a stack, statistics, or lines that they printed."""
     seen: set[int] = set()
     for name in _RECORDS:

@@ -5,18 +5,16 @@ mpirun tells the number and the pid of who ended; the processes of the program h
 none of these has no rank in it. Where a script computes the ranks (parsers/scheduling/rank_formula.py), nobody has one by what mpirun counts.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from parsers.scheduling.rank_formula import NAME as RANK
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _BY_MPI = '"by": "mpi"'
 _INTRODUCED = "introduction"  # `how` of claims that speakers.py makes
 
 
-def with_program_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_program_ranks(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with the ranks of `events` that mpirun printed as the program counts them."""
     events, claims = tables["events"], tables["ranks"]
     printed = pl.col("detail").fill_null("").str.contains(_BY_MPI, literal=True) & pl.col("rank").is_not_null()

@@ -17,7 +17,7 @@ import polars as pl
 
 from forensics.assemble.who.identity import ENDS, rank_of_file, short_host, short_hosts
 from forensics.model.told import values
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.labels.head_pids import HOW as AT_HEADS
@@ -30,7 +30,7 @@ _ALONE = "the one process of its host"
 _FEWEST = 2  # ranks
 
 
-def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_named_pids(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with a row of `ranks` for each such process."""
     tables = _with_one_a_host(tables)
     told = values(tables["ranks"].filter(pl.col("rank").is_not_null())["pid"])
@@ -84,7 +84,7 @@ def _whose(said: Set[tuple[int, str]], hosts: Mapping[int, str], places: Set[str
     return [*placed.values()] if len({rank for rank, _ in said}) == _PAIR else []
 
 
-def _with_one_a_host(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def _with_one_a_host(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with a row of `ranks` for each such process."""
     claims = tables["ranks"]
     nobody = claims.filter(pl.col("rank").is_null()).drop_nulls(["host", "pid", "address"]).with_columns(short_hosts())

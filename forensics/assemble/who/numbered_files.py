@@ -38,7 +38,7 @@ import polars as pl
 from forensics.assemble.figures.figure_pairs import figure_pairs
 from forensics.model.told import values
 from parsers.engine.unknown import counted
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import NUMBER, counted_from_zero
 from parsers.training.layout_words import AMONG_REPLICAS
@@ -63,7 +63,7 @@ _PARTED = ("expert_model_parallel_size", "tensor_model_parallel_size", "pipeline
 _AXES = ("data_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size")
 
 
-def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def numbered_files(tables: Tables) -> pl.DataFrame:
     """Evidence tables → file, rank of such files whose path does not say whose they are."""
     claims = tables["ranks"].filter(pl.col("rank").is_not_null() & ~pl.col("how").is_in(_OF_OTHERS))
     spoken = claims.group_by("file").agg(pl.col("rank").unique(), pl.col("pid").drop_nulls().n_unique().alias("_pids"))
@@ -150,9 +150,7 @@ def _words(file: str) -> list[tuple[str, int]]:
     return [(word, number) for word, number in found if words.count(word) == 1 and not counts_others(word)]
 
 
-def _as_others(
-    tables: Mapping[TableName, pl.DataFrame], known: Mapping[str, int], unsaid: Sequence[list[str]]
-) -> dict[str, int]:
+def _as_others(tables: Tables, known: Mapping[str, int], unsaid: Sequence[list[str]]) -> dict[str, int]:
     """Files numbered 0 … N-1 as those are, one for each rank of the job, whose number is known to be their rank: `stats.2.tsv` beside out.2, in which nobody
     tells a rank of any step. In each step all of them tell one figure alike, as what was reduced is: those of layers or seeds tell none."""
     if tables["steps"]["rank"].is_not_null().any():
@@ -205,7 +203,7 @@ def _are_whole(own: list[str], ranks: Mapping[str, int], worlds: Set[int]) -> bo
 
 
 def _left_over(
-    tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, known: Mapping[str, int], ranks: Mapping[str, int]
+    tables: Tables, claims: pl.DataFrame, known: Mapping[str, int], ranks: Mapping[str, int]
 ) -> dict[str, int]:
     """Files in which one process says who it is and by which pid, where their ranks are just those of the job that have no file of their own, and tell no step anywhere."""
     spoken = {*claims.filter(pl.col("pid").is_not_null())["file"].cast(pl.String)}
@@ -243,7 +241,7 @@ def _placed(claims: pl.DataFrame, untold: list[str]) -> dict[str, int]:
     return dict(each.select("file", pl.col("rank").list.first()).iter_rows()) if is_whole else {}
 
 
-def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[str]]) -> dict[str, int]:
+def _one_a_rank(tables: Tables, shapes: Iterable[list[str]]) -> dict[str, int]:
     """File → its number, of the one set of files that are as many as the world."""
     shapes = [own for own in shapes if len(own) >= _FEW]
     if not shapes:
@@ -278,7 +276,7 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
     return sets[0] if len(sets) == 1 else {}
 
 
-def _of_axis(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[str]]) -> dict[str, int]:
+def _of_axis(tables: Tables, shapes: Iterable[list[str]]) -> dict[str, int]:
     """The same, where the files are called after places on the one axis that is told, and no rank beyond it is."""
     parted = values(tables["settings"].filter(pl.col("name").is_in(_PARTED) & (pl.col("value") != "1"))["value"])
     spoken = {*tables["steps"]["rank"].drop_nulls(), *tables["ranks"]["rank"].drop_nulls()}
@@ -316,7 +314,7 @@ def _folders(own: Iterable[str]) -> list[list[str]]:
     return [*folders.values()] if len(folders) > 1 else []
 
 
-def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str], sizes: set[str]) -> bool:
+def _is_world(tables: Tables, own: list[str], sizes: set[str]) -> bool:
     """Is the world told to be as large, or does each of these files say that there is nothing but replicas?"""
     if sizes:
         return sizes == {str(len(own))}
@@ -327,7 +325,7 @@ def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str], sizes: s
     return set(own) <= {str(file) for file in alone["file"].to_list()}
 
 
-def _sizes(tables: Mapping[TableName, pl.DataFrame]) -> set[str]:
+def _sizes(tables: Tables) -> set[str]:
     """All that is told of how many processes there are: the size of the world, else how many replicas, each of which may be several ranks."""
     settings = tables["settings"]
     world, replicas = (values(settings.filter(pl.col("name") == name)["value"]) for name in _WORLDS)

@@ -10,16 +10,15 @@ hosts, each with files of other ranks.
 Fooled by: a log that is named after one host and collects the lines of several, of which it prints none.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import polars as pl
 
 from forensics.assemble.who.identity import short_host, short_hosts
 from forensics.model.told import values
-from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName, conform, spelled
+from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, conform, spelled
 from parsers.text.patterns import regex
 
-Tables = dict[TableName, pl.DataFrame]
 # A map of the site names hosts of everybody: no record of any of them.
 HOSTED: tuple[TableName, ...] = tuple(
     name for name in TABLE_NAMES if {"file", "host"} <= SCHEMAS[name].keys() and name != "locations"
@@ -31,7 +30,7 @@ _IDS = ("port_guid", "node_guid", "uuid", "serial")
 _WORD = regex(r"[A-Za-z0-9]+")
 
 
-def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
+def with_hosts_of_paths(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same, null hosts filled where the path of their file names a host that records know."""
     called = _called_so(tables["files"])
     known, result = _known(tables) | _folders(tables["devices"]) | called, dict(tables)
@@ -75,7 +74,7 @@ def _hosts_of(part: str, known: frozenset[str]) -> Iterable[str]:
                 yield part[begin:end]
 
 
-def _known(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
+def _known(tables: Tables) -> frozenset[str]:
     """First labels of the hosts that records print. A bare number is no name that a path could be told by."""
     names = {name for table in HOSTED for name in values(tables[table]["host"])}
     names |= set(tables["events"]["names_hosts"].explode().drop_nulls().to_list())
@@ -120,7 +119,7 @@ def _called_so(files: pl.DataFrame) -> frozenset[str]:
     return frozenset(found)
 
 
-def _agreeing(tables: Mapping[TableName, pl.DataFrame], places: pl.DataFrame) -> pl.DataFrame:
+def _agreeing(tables: Tables, places: pl.DataFrame) -> pl.DataFrame:
     """`places` (file, _host) without the files in which a row tells another host, or has a rank that others claim for
     other hosts only."""
     claims = tables["ranks"].select("rank", pl.col("host").alias("_claimed")).drop_nulls().unique()

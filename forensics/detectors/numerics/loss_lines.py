@@ -11,7 +11,7 @@ from forensics.facts.rows.event_rows import detail
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import losses as words
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 from parsers.training.progress import BAR
 from parsers.training.reduced_losses import REDUCED
 
@@ -122,7 +122,7 @@ def _is_of_another_error(row: Row, ends: Sequence[tuple[str, int, int | None, bo
     return not next(behind, ("", 0, 0, True))[3]
 
 
-def without_late(tables: Mapping[TableName, pl.DataFrame], asserts: Sequence[Row], bad: Row) -> Sequence[Row]:
+def without_late(tables: Tables, asserts: Sequence[Row], bad: Row) -> Sequence[Row]:
     """Without checks that tell no step and stand behind records of steps after that of a bad line, as a last word of what was trained: by then all had it."""
     if bad["step"] is None or all(row["step"] is not None for row in asserts):
         return asserts
