@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.starts.apart import numbered_lines, own_logs
+from forensics.assemble.starts.apart import kind_of, numbered_lines, own_logs
 from forensics.assemble.starts.roll_calls import missing_row
 from forensics.assemble.who.identity import given_rank
 from parsers.schema.event_kinds import STILL
@@ -88,7 +88,7 @@ def _as_waits(events: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
     logs = files.filter(pl.col("lines") > 0).select(
         "file", "rank", shape=pl.col("file").cast(pl.String).str.replace_all(r"\d+", "#")
     )
-    own = told.with_columns(pl.col("text").map_elements(_words, return_dtype=pl.String).alias("words"))
+    own = told.with_columns(pl.col("text").map_elements(kind_of, return_dtype=pl.String).alias("words"))
     own = own.unique("file", keep="last", maintain_order=True).join(logs, on="file", maintain_order="left")
     own = own.join(logs.group_by("shape").agg(pl.len().alias("logs")), on="shape", maintain_order="left")
     alike = pl.len().over("words", "shape")
@@ -107,10 +107,6 @@ def _as_waits(events: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
         .select(events.columns)
         .cast(events.schema)
     )
-
-
-def _words(text: str) -> str:
-    return _DIGITS.sub("#", strip(text).text)
 
 
 def _missed(files: pl.DataFrame, events: pl.DataFrame, job: frozenset[int]) -> Iterator[_Said]:

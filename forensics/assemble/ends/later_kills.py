@@ -12,11 +12,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.assemble.starts.apart import numbered_lines, own_logs
+from forensics.assemble.starts.apart import kind_of, numbered_lines, own_logs
 from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.signals import ASKING
-from parsers.who.lines.prefixes import strip
 
 AFTER = "ended_after"
 _KILLS = ("SIGKILL", "Out Of Memory", "SIGTERM", "SIGINT", "-9", "-15", "-2", "137", "143", "130", *ASKING)
@@ -114,7 +113,7 @@ def _last_lines(tables: Tables, ranks: set[int]) -> dict[int, tuple[str, int, in
         told = [(number, line) for number, line in numbered_lines(row) if line.strip()]
         if not told or told[-1][0] <= reached[row["rank"]]:
             return {}
-        kind = [_DIGITS.sub("#", strip(line).text) for _, line in told]
+        kind = [kind_of(line) for _, line in told]
         if kind.count(kind[-1]) > 1:
             return {}
         words.add(kind[-1])

@@ -86,11 +86,8 @@ def _announced(events: pl.DataFrame, raised: pl.DataFrame, failed: pl.DataFrame,
 def _only(events: pl.DataFrame, failed: pl.DataFrame) -> pl.DataFrame:
     """file, line, _rank of the one exception of nobody in a file in which an agent tells of one process by its place that failed, behind it."""
     placed = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global") & pl.col("local_rank").is_not_null()
-    ended = failed.group_by("file").agg(
-        pl.col("rank").filter(placed).unique().alias("_rank"),
-        pl.len().alias("_ends"),
-        pl.col("line").max().alias("_end"),
-    )
+    whose = pl.col("rank").filter(placed).unique()
+    ended = failed.group_by("file").agg(_rank=whose, _ends=pl.len(), _end=pl.col("line").max())
     ended = ended.filter((pl.col("_ends") == 1) & (pl.col("_rank").list.len() == 1))
     nobodys = pl.all_horizontal(pl.col(name).is_null() for name in ("rank", "local_rank", "pid"))
     raised = events.filter((pl.col("kind") == "exception") & nobodys & pl.col("line").is_not_null())

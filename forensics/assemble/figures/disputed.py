@@ -37,9 +37,7 @@ def with_disputed(tables: Tables) -> dict[TableName, pl.DataFrame]:
 def _files(steps: pl.DataFrame) -> pl.DataFrame:
     """file, shape of its name, numbers in it."""
     told, file = steps.select(pl.col("file").cast(pl.String)).unique(maintain_order=True), pl.col("file")
-    return told.with_columns(
-        file.str.replace_all(r"\d+", "#").alias("shape"), file.str.extract_all(r"\d+").alias("numbers")
-    )
+    return told.with_columns(shape=file.str.replace_all(r"\d+", "#"), numbers=file.str.extract_all(r"\d+"))
 
 
 def _told(steps: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
@@ -67,9 +65,7 @@ def _crossed(told: pl.DataFrame) -> set[int]:
     alone = alone.unique(["shape", "rank", "step", "value"])
     both = alone.join(alone, on=["step", "value"], suffix="_2").filter(pl.col("shape") != pl.col("shape_2"))
     both = both.filter(~pl.col("by_number"))
-    pairs = both.group_by("shape", "shape_2", "rank", "rank_2", "by_number_2").agg(
-        pl.col("step").n_unique().alias("steps")
-    )
+    pairs = both.group_by("shape", "shape_2", "rank", "rank_2", "by_number_2").agg(steps=pl.col("step").n_unique())
     most = pl.col("steps").max()
     pairs = pairs.filter(pl.col("steps") == most.over("shape", "shape_2", "rank"))
     pairs = pairs.filter((pl.len().over("shape", "shape_2", "rank") == 1) & (pl.col("steps") >= _STEPS))

@@ -59,9 +59,7 @@ def with_gauged_steps(tables: Tables) -> dict[TableName, pl.DataFrame]:
     is_bad = ~(pl.col("loss").is_finite().fill_null(True) & pl.col("grad_norm").is_finite().fill_null(True))
     own = ("file", "rank", "_told")
     is_sure = ~is_bad | (is_bad.all().over(own) & (pl.len().over(own) > 1))
-    filled = filled.with_columns(told).with_columns(
-        pl.coalesce("step", pl.when(is_sure & pl.col("_told").is_not_null()).then("_told")).alias("step")
-    )
+    filled = filled.with_columns(told).with_columns(step=pl.coalesce("step", pl.when(is_sure).then("_told")))
     return {**tables, "steps": filled.select(steps.columns)}
 
 

@@ -183,10 +183,8 @@ def _is_one(one: Launch, other: Launch) -> bool:
         return bool(one.places and other.places) and not one.places & other.places and _were_together(one, other)
     if {_RANDOM.sub("", name) for name in one.names} & {_RANDOM.sub("", name) for name in other.names}:
         return True
-    at_once = any(
-        one.spans[basis][0] <= other.spans[basis][1] and other.spans[basis][0] <= one.spans[basis][1]
-        for basis in one.spans.keys() & other.spans.keys()
-    )
+    both = [(one.spans[basis], other.spans[basis]) for basis in one.spans.keys() & other.spans.keys()]
+    at_once = any(mine[0] <= theirs[1] and theirs[0] <= mine[1] for mine, theirs in both)
     return bool(one.ranks and other.ranks and at_once)
 
 

@@ -219,18 +219,15 @@ def _fallen(tables: Tables) -> pl.DataFrame:
     if not falls.height:
         return _no_sign()
     queued = _events(tables, "scheduler").filter(pl.col("text").str.contains(_REQUEUED))
-    strong = pl.concat(
-        [part.select("file", "line") for part in (_events(tables, *_BEGINS), queued, _rendezvous(tables))]
-    )
+    reasons = (_events(tables, *_BEGINS), queued, _rendezvous(tables))
+    strong = pl.concat([part.select("file", "line") for part in reasons])
     begins = pl.concat([part.select("file", "line") for part in (_events(tables, *_LIFE), _rendezvous(tables))])
     for name, places in (("_why", strong), ("_end", _events(tables, *_ENDS)), ("_begin", begins)):
         falls = _first_between(falls, places.select("file", "line"), name)
     far = pl.col("_step") - pl.col("step") > _DISORDER
     again = far & (2 * pl.col("step") > pl.col("_step"))
     # Ranks that tell their numbers are in no disorder: where all of them count anew after an end, they run again.
-    members = steps.group_by("file").agg(
-        pl.col("rank").n_unique().alias("_ranks"), pl.col("rank").null_count().alias("_of_none")
-    )
+    members = steps.group_by("file").agg(_ranks=pl.col("rank").n_unique(), _of_none=pl.col("rank").null_count())
     falls = falls.join(members, on="file")
     together = pl.col("rank").n_unique().over("file", "_end") == pl.col("_ranks")
     together &= (pl.col("_ranks") > 1) & (pl.col("_of_none") == 0)

@@ -41,9 +41,13 @@ def numbered_lines(row: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
         yield from enumerate(row["last_lines"], first_line(row))
 
 
+def kind_of(line: str) -> str:
+    """A line without what launchers put before it, and with # for its numbers."""
+    return _DIGITS.sub("#", strip(line).text)
+
+
 def kinds(lines: Iterable[str]) -> set[str]:
-    """Lines without what launchers put before them, and with # for their numbers."""
-    return {_DIGITS.sub("#", strip(line).text).strip() for line in lines} - {""}
+    return {kind_of(line).strip() for line in lines} - {""}
 
 
 def is_apart(files: pl.DataFrame, few: Collection[int], others: Collection[int]) -> bool:

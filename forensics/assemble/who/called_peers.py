@@ -71,9 +71,8 @@ def with_called_peers(tables: Tables, told: pl.DataFrame, job: Set[int]) -> dict
     for at, (_, op) in found.items():
         if not _MESSAGE.search(_name(frames[at][0])):
             frames[at] = [{"function": op, "file": None, "line": None}, *frames[at]]
-    changed = stacks.with_columns(
-        pl.coalesce("peer", peer).alias("peer"), pl.Series("frames", frames, dtype=stacks.schema["frames"])
-    )
+    shown = pl.Series("frames", frames, dtype=stacks.schema["frames"])
+    changed = stacks.with_columns(pl.coalesce("peer", peer).alias("peer"), shown)
     return {**tables, "stacks": changed}
 
 

@@ -50,9 +50,8 @@ def _nameless(tables: Tables) -> list[str]:
 
 def _possible(tables: Tables, files: list[str]) -> dict[str, frozenset[int]]:
     """file → members of all its groups; where nobody is, of all that it has entries of."""
-    stated = tables["groups"].filter(
-        pl.col("file").is_in(files) & (pl.col("members_space") == "global") & pl.col("members").is_not_null()
-    )
+    stated = tables["groups"].filter(pl.col("file").is_in(files) & (pl.col("members_space") == "global"))
+    stated = stated.drop_nulls("members")
     used = spelled(tables["operations"].select("file", "group").filter(pl.col("file").is_in(files)).unique())
     every, entered = _common(stated), _common(stated.join(used, on=["file", "group"], how="semi"))
     return {file: every[file] or entered.get(file, frozenset()) for file in sorted(every)}

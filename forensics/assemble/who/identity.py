@@ -233,9 +233,8 @@ def _at_places(claims: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
         if len(here := hosts & {*file.split("/")}) == 1
     }
     told = claims.filter((pl.col("pid") >= _COUNTED_ANEW) & pl.col("file").cast(pl.String).is_in([*placed]))
-    told = told.with_columns(
-        pl.col("file").cast(pl.String).replace_strict(placed, default=None).cast(claims.schema["host"]).alias("host")
-    )
+    host = pl.col("file").cast(pl.String).replace_strict(placed, default=None)
+    told = told.with_columns(host=host.cast(claims.schema["host"]))
     return pl.concat([claims, told])
 
 
@@ -311,10 +310,8 @@ def globalise(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.Data
             continue
         if name == "events":  # a number printed by a process group is not a global rank
             space = pl.col("rank_space")
-            frame = frame.with_columns(
-                pl.when(space.is_null() | (space == "global")).then("rank").alias("_own"),
-                _is_printed().alias("_printed"),
-            )
+            own = pl.when(space.is_null() | (space == "global")).then("rank")
+            frame = frame.with_columns(_own=own, _printed=_is_printed())
         else:
             frame = frame.with_columns(pl.col("rank").alias("_own"))
         frame, fills = beside(frame, by_file, "file"), ["_file"]
@@ -354,9 +351,7 @@ def globalise(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.Data
         if by_local is not None and "local_rank" in frame.columns:
             frame = beside(frame, by_local, "local_rank")
             if others:
-                frame = frame.with_columns(
-                    pl.when(~pl.col("file").cast(pl.String).is_in(others)).then("_local").alias("_local")
-                )
+                frame = frame.with_columns(_local=pl.when(~pl.col("file").cast(pl.String).is_in(others)).then("_local"))
             fills.append("_local")
         rank = pl.coalesce("_own", *fills)
         frame = frame.with_columns(given_rank(rank) if name == "events" else rank.alias("rank"))
@@ -437,11 +432,8 @@ def unread_ranks(tables: Tables, identity: pl.DataFrame, seen: frozenset[int], t
 
 def _told_at_once(told: pl.DataFrame) -> list[str]:
     """Files in which each of 0 … N-1, three at least, tells figures of the same three steps or more."""
-    of_ranks = (
-        told.drop_nulls(["file", "rank", "step"])
-        .group_by(pl.col("file").cast(pl.String), "rank")
-        .agg(pl.col("step").unique().sort().alias("_steps"))
-    )
+    each = told.drop_nulls(["file", "rank", "step"]).group_by(pl.col("file").cast(pl.String), "rank")
+    of_ranks = each.agg(_steps=pl.col("step").unique().sort())
     files = of_ranks.group_by("file").agg(
         pl.col("rank").max() + 1 == pl.len(), pl.len().alias("_many"), pl.col("_steps").n_unique().alias("_ways"),
         pl.col("_steps").list.len().min().alias("_fewest"),

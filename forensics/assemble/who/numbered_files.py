@@ -174,17 +174,11 @@ def _as_others(tables: Tables, known: Mapping[str, int], unsaid: Sequence[list[s
 def _share_a_figure(steps: pl.DataFrame, own: Sequence[str]) -> bool:
     """Is a figure that changes, and is no setting, the same in all these files in every step that they tell of it?"""
     steps = spelled(steps.filter(pl.col("file").cast(pl.String).is_in(own) & pl.col("step").is_not_null()))
-    named = [
-        steps.select("file", "step", pl.lit(name).alias("name"), pl.col(name).alias("value"))
-        for name in ("loss", "grad_norm")
-    ]
+    named = [steps.select("file", "step", name=pl.lit(name), value=pl.col(name)) for name in ("loss", "grad_norm")]
     told = pl.concat([*named, figure_pairs(steps, "file", "step")]).filter(pl.col("value").is_finite())
-    of_step = told.group_by("name", "step").agg(
-        pl.col("file", "value").n_unique(), pl.col("value").first().alias("one")
-    )
-    each = of_step.group_by("name").agg(
-        ((pl.col("file") == len(own)) & (pl.col("value") == 1)).all().alias("shared"), pl.col("one").n_unique()
-    )
+    of_step = told.group_by("name", "step").agg(pl.col("file", "value").n_unique(), one=pl.col("value").first())
+    is_shared = (pl.col("file") == len(own)) & (pl.col("value") == 1)
+    each = of_step.group_by("name").agg(pl.col("one").n_unique(), shared=is_shared.all())
     return each.filter(pl.col("shared") & (pl.col("one") >= _CHANGES)).height > 0
 
 

@@ -85,10 +85,8 @@ def _folders(devices: pl.DataFrame) -> frozenset[str]:
     """Folders that can only be hosts' by the devices whose state lies in them."""
     if not devices.height:
         return frozenset()
-    unplaced, is_id = (
-        devices.filter(pl.col("host").is_null()),
-        pl.col("metric").str.extract(r"([a-z_]+)$", 1).is_in(_IDS),
-    )
+    unplaced = devices.filter(pl.col("host").is_null())
+    is_id = pl.col("metric").str.extract(r"([a-z_]+)$", 1).is_in(_IDS)
     told = [unplaced.filter(is_id).select("file", id="text"), unplaced.select("file", id="uuid")]
     ids = pl.concat(told).drop_nulls().unique()
     placed = ids.with_columns(

@@ -27,7 +27,7 @@ from forensics.graph.hang.blame import (
 )
 from forensics.model.commands import kernel_log, link_test
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, FirstAnomaly, to_do
+from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
 from forensics.words import launch
@@ -137,7 +137,6 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
         undecided=() if hosts or not ends else ("tied_explanations",),
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(step=case.step_in_progress(), host=hosts[0] if hosts else None, signature="network"),
-        blast_radius=BlastRadius(ranks_waiting=0),
         actions=(*_actions(hosts or ends, refusal), *_link_test(links, refusal, failed)),
         collect=() if hosts else (words.LOGS_OF_THE_ENDS,) if refusal else (words.BOTH_ENDS,),
         summary=words.REFUSED_WHERE(where=where, code=refusal)

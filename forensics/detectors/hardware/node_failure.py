@@ -96,11 +96,11 @@ def _missed(events: pl.DataFrame, lost: Iterable[Row]) -> frozenset[str]:
 def _names(case: Case) -> dict[str, str]:
     """What else ranks call a host, an address → the name that most of them give it."""
     claims = case.tables["ranks"]
-    said = pl.concat([claims.select("rank", name=column).drop_nulls() for column in ("host", "address")]).unique(
-        maintain_order=True
-    )
+    said = pl.concat([claims.select("rank", name=column).drop_nulls() for column in ("host", "address")])
     place = case.host_of_rank
-    return {short_host(name): place[rank] for rank, name in said.iter_rows() if rank in place}
+    return {
+        short_host(name): place[rank] for rank, name in said.unique(maintain_order=True).iter_rows() if rank in place
+    }
 
 
 def _hosts(said: Iterable[Row]) -> frozenset[str]:

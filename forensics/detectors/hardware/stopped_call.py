@@ -64,9 +64,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no record of operations tells more."""
     if case.has_open_operations:
         return ()
-    said = case.positions.filter(
-        (pl.col("source") == "watchdog") & pl.col("group").is_not_null() & pl.col("rank").is_not_null()
-    )
+    said = case.positions.filter(pl.col("source") == "watchdog").drop_nulls(["group", "rank"])
     groups = said.partition_by("group")
     for rows in sorted(groups, key=lambda part: -part.filter(pl.col("state") == "timed_out")["rank"].n_unique()):
         last = _last(rows)

@@ -91,9 +91,7 @@ def _without_interface(case: Case, found: Sequence[Row]) -> tuple[tuple[int, ...
     """Ranks that found no interface, fewer than half, where more than half of the others have found theirs: whoever looks first may be the only one to say so."""
     lacking = [row for row in found if row["code"] == _NO_INTERFACE]
     ranks = {own_rank(row) for row in lacking}
-    told = case.tables["ranks"].filter(
-        pl.col("how").str.ends_with("bootstrap address"), pl.col("address").is_not_null()
-    )
+    told = case.tables["ranks"].filter(pl.col("how").str.ends_with("bootstrap address")).drop_nulls("address")
     listening = {*told["rank"], *map(own_rank, rows(case.events, "comm_init_start"))} - {None, *ranks}
     others = (case.expected if case.is_world_told else case.seen) - ranks
     is_odd = None not in ranks and len(ranks) < len(others) < 2 * len(listening)

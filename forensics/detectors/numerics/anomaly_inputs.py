@@ -104,9 +104,8 @@ def clean_readers(births: Births, row: Row) -> tuple[int, ...]:
     steps = first.group_by("step").agg(pl.col("rank").n_unique().alias("n")).filter(pl.col("n") == len(ranks) + 1)
     if not steps.height:
         return ()
-    before = first.filter(pl.col("step") == steps["step"].max()).unique(
-        ["rank", "microbatch"], keep="first", maintain_order=True
-    )
+    before = first.filter(pl.col("step") == steps["step"].max())
+    before = before.unique(["rank", "microbatch"], keep="first", maintain_order=True)
     return ranks if all(_are_alike(one) for one in before.partition_by("microbatch")) else ()
 
 

@@ -1,12 +1,11 @@
 """Is a parameter no longer what its master copy casts to? The model computes with the one, the optimizer updates the other."""
 
-import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import describe, first_anomaly, ref, where
 from forensics.facts.durations.checkpoints import before_step
 from forensics.graph.numerics.casts import parted
-from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.graph.numerics.tensor_ops import newest_launch
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import to_do
 from forensics.model.said import sentence
@@ -16,10 +15,10 @@ from forensics.words import numerics as words
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding, of the newest launch. On half of the ranks and more it is how the program updates, and names nobody."""
-    frame = read_rows(case.tables["tensors"]).frame
+    frame = newest_launch(case.tables["tensors"])
     if not frame.height:
         return ()
-    found = parted(frame.filter(pl.col("launch") == pl.col("launch").max()))
+    found = parted(frame)
     if found is None:
         return ()
     who = tuple(found.rows)

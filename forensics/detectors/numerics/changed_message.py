@@ -23,10 +23,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     found = changed_message(tensors)
     if found is None or _is_bad(found.sent):
         return ()
-    before = tensors.filter(
-        (pl.col("step") < found.sent["step"]) & ((pl.col("nan_count") > 0) | ~pl.col("absmax").is_finite())
-    )
-    if before.height:
+    was_bad = (pl.col("nan_count") > 0) | ~pl.col("absmax").is_finite()
+    if tensors.filter((pl.col("step") < found.sent["step"]) & was_bad).height:
         return ()
     step, value = found.sent["step"], "nan" if _is_bad(found.got) else "finite"
     who = ranks_text(found.ends) if found.ends else advice.BOTH_ENDS
@@ -52,9 +50,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 
 def _is_bad(row: dict[str, Any]) -> bool:
-    return (
-        bool(row["nan_count"]) or bool(row["inf_count"]) or (row["absmax"] is not None and not isfinite(row["absmax"]))
-    )
+    return bool(row["nan_count"] or row["inf_count"]) or (row["absmax"] is not None and not isfinite(row["absmax"]))
 
 
 def _ref(row: dict[str, Any]) -> Ref:

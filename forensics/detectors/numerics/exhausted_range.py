@@ -11,7 +11,7 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, same, where
 from forensics.facts.durations.checkpoints import before_step
-from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.graph.numerics.tensor_ops import newest_launch
 from forensics.graph.numerics.tensor_rules import FOUND_INF, LARGEST
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, to_do
@@ -29,10 +29,9 @@ _SERIES = ("rank", "module", "tensor")
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding per cause: the first saturation, the first underflow."""
-    frame = read_rows(case.tables["tensors"]).frame
+    frame = newest_launch(case.tables["tensors"])
     if not frame.height:
         return ()
-    frame = frame.filter(pl.col("launch") == pl.col("launch").max())
     clipped = _onset(frame, _clipped(), _CALM_PCT, _CLIPPED_PCT)
     lost = _onset(frame, pl.col("underflow_pct"), _CALM_LOST_PCT, _LOST_PCT)
     zero = _vanished(frame.filter(~pl.col("step").is_in(_skipped(case, frame))))
@@ -72,9 +71,8 @@ def _onset(frame: pl.DataFrame, share: pl.Expr, calm: float, much: float) -> pl.
     whole = rows.join(begin, on=_SERIES, nulls_equal=True, maintain_order="left")
     before = whole.filter(pl.col("place") < pl.col("begin")).group_by(_SERIES).agg(pl.col("share").min().alias("calm"))
     calmed = before.filter(pl.col("calm") <= calm).select(_SERIES)
-    first = whole.filter(pl.col("place") == pl.col("begin")).join(
-        calmed, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left"
-    )
+    begun = whole.filter(pl.col("place") == pl.col("begin"))
+    first = begun.join(calmed, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left")
     return first.sort("step", "place") if first.height else None
 
 
@@ -167,10 +165,9 @@ def _zero_finding(step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> Finding
 
 
 def _actions(row: Row) -> tuple[Action, ...]:
-    target, before = words.SCALE_RECIPE_AND_FORMAT, before_step(row["step"])
     return (
-        to_do("check_config", target, words.RANGE_EXHAUSTED),
-        to_do("rollback", before, words.LEARNT_FROM_LOST_VALUES),
+        to_do("check_config", words.SCALE_RECIPE_AND_FORMAT, words.RANGE_EXHAUSTED),
+        to_do("rollback", before_step(row["step"]), words.LEARNT_FROM_LOST_VALUES),
     )
 
 

@@ -38,7 +38,7 @@ from forensics.graph.numerics.arrivals import without_arrivals
 from forensics.graph.numerics.births import Births, find_births
 from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
 from forensics.graph.numerics.taint import Root
-from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.graph.numerics.tensor_ops import newest_launch
 from forensics.graph.numerics.tensor_rules import STATES
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
@@ -60,7 +60,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     tensors = case.tables["tensors"]
     told = tensors["group_ranks"].drop_nulls().unique()
     births = find_births(tensors, case.expected or frozenset(rank for text in told for rank in rank_list(text) or ()))
-    history = births.history if births is not None else _newest(tensors)
+    history = births.history if births is not None else newest_launch(tensors)
     leaps = all_leaps(history)
     jump = first_jump(history, leaps)
     if births is None or not births.spread.roots:
@@ -107,12 +107,6 @@ def _of_sender(births: Births, answer: Answer, leaps: pl.DataFrame | None) -> An
     return replace(
         answer, ranks=(), suspects=suspects, cause=None, domain="unknown", undecided=("culprit_among_missing",)
     )
-
-
-def _newest(tensors: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the newest launch."""
-    frame = read_rows(tensors).frame
-    return frame.filter(pl.col("launch") == pl.col("launch").max())
 
 
 def _is_before(births: Births, jump: Row, roots: Sequence[Root]) -> bool:

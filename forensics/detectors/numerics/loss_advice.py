@@ -143,11 +143,9 @@ def repeated_here(case: Case, step: int | None, who: Sequence[int]) -> tuple[Act
 
 def far_states(case: Case, rank: int, step: int) -> list[Claim]:
     """Figures of parameters that are far from those of all others in the same step: then it is they that give the rest."""
-    pairs = figure_pairs(case.tables["steps"].filter(pl.col("step") == step), "rank", "file", "line").filter(
-        pl.col("value").is_finite()
-    )
+    pairs = figure_pairs(case.tables["steps"].filter(pl.col("step") == step), "rank", "file", "line")
     found = []
-    for (name,), part in pairs.partition_by("name", as_dict=True).items():
+    for (name,), part in pairs.filter(pl.col("value").is_finite()).partition_by("name", as_dict=True).items():
         own, others = part.filter(pl.col("rank") == rank), part.filter(pl.col("rank") != rank)["value"].abs().max()
         if STATE.isdisjoint(words_of(str(name))) or not MADE.isdisjoint(words_of(str(name))) or own.height != 1:
             continue

@@ -67,9 +67,7 @@ def _is_back(case: Case, own: OwnLoss) -> bool:
     if own.is_back is not None:
         return own.is_back
     ranks = [row["rank"] for row in own.rows]
-    later = case.tables["steps"].filter(
-        (pl.col("step") > own.step) & pl.col("loss").is_not_null() & pl.col("rank").is_not_null()
-    )
+    later = case.tables["steps"].filter(pl.col("step") > own.step).drop_nulls(["loss", "rank"])
     last = later.filter(pl.col("step") == pl.col("step").max())
     theirs = last.filter(pl.col("rank").is_in(ranks))["loss"]
     usual = last["loss"].median()

@@ -27,9 +27,8 @@ class Bad(msgspec.Struct, frozen=True):
 
 def streams_of(steps: pl.DataFrame) -> list[list[Row]]:
     """Training lines of one file and rank, cut where the steps begin anew."""
-    train = steps.filter(pl.col("phase").fill_null("train").is_in(["train", REDUCED])).sort(
-        "file", "line", nulls_last=True
-    )
+    train = steps.filter(pl.col("phase").fill_null("train").is_in(["train", REDUCED]))
+    train = train.sort("file", "line", nulls_last=True)
     found: list[list[Row]] = []
     for part in train.partition_by("file", "rank", "local_rank", maintain_order=True):
         rows: list[Row] = []

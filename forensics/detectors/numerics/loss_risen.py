@@ -119,9 +119,8 @@ def _diverged(case: Case, last: Spike) -> _Divergence | None:
     if own is None or last.calm is not None or (end := _end(own, last.outlier)) is None:
         return None
     step = last.onset["step"]
-    ranks = sorted(
-        {rows[0]["rank"] for rows in streams if rows[0]["rank"] is not None and _grows_too(case, rows, last)}
-    )
+    alike_ones = [rows for rows in streams if rows[0]["rank"] is not None and _grows_too(case, rows, last)]
+    ranks = sorted({rows[0]["rank"] for rows in alike_ones})
     alike = advice.ON_ALL_ALIKE(who=ranks_text(ranks)) if len(ranks) > 1 else ""
     claims = [Claim(advice.DIVERGED_TO(loss=f"{end['loss']:.4g}", step=end["step"]), "for", (line_ref(end),))]
     bad = first_nan(own)
@@ -142,9 +141,8 @@ def _stayed(last: Spike) -> _Divergence | None:
     first, end = last.outlier["step"], last.high[-1]["step"] if last.high else None
     if last.calm is not None or len(last.high) < _STANDS or first is None or end is None:
         return None
-    claims = [
-        Claim(advice.STAYED_HIGH(number=len(last.high), first=first, last=end), "for", (line_ref(last.high[-1]),))
-    ]
+    text = advice.STAYED_HIGH(number=len(last.high), first=first, last=end)
+    claims = [Claim(text, "for", (line_ref(last.high[-1]),))]
     scales = [row["loss_scale"] for row in last.high if row["loss_scale"] is not None]
     if sum(low < high for high, low in pairwise(scales)) >= _FALLS:
         text = advice.SCALE_FELL_THERE(first=f"{scales[0]:,.0f}", last=f"{min(scales):,.0f}")

@@ -9,7 +9,7 @@ from forensics.detectors.numerics.anomaly_rows import Row, describe, drawn, firs
 from forensics.facts.durations.checkpoints import before_step
 from forensics.graph.numerics.alike import FIGURES, common_factor, differ, is_lone
 from forensics.graph.numerics.replicas import Before, Divergence, before, first_divergence, that_kept, without_own_ways
-from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.graph.numerics.tensor_ops import newest_launch
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, to_do
 from forensics.model.said import Said, joined, sentence
@@ -24,10 +24,9 @@ _MANY = 16  # times as many as differ
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the first disagreement of the newest launch, unless NaN or Inf came before it."""
-    frame = read_rows(case.tables["tensors"]).frame
+    frame = newest_launch(case.tables["tensors"])
     if not frame.height:
         return ()
-    frame = frame.filter(pl.col("launch") == pl.col("launch").max())
     bad = frame.filter(pl.col("bad") & pl.col("role").is_not_null())
     first_bad = bad["step"].min()
     if isinstance(first_bad, int):
@@ -144,9 +143,8 @@ def _within(share: float) -> Said:
 
 def _recompute(frame: pl.DataFrame, share: float) -> tuple[dict[str, Any], dict[str, Any], bool] | None:
     """(forward row, recompute row, whether inputs are told) of the first finite output that differs though all inputs were equal."""
-    passes = frame.filter(
-        pl.col("phase").is_in(["forward", "recompute"]) & ~pl.col("bad").fill_null(pl.col("checksum").is_null())
-    )
+    is_fine = ~pl.col("bad").fill_null(pl.col("checksum").is_null())
+    passes = frame.filter(pl.col("phase").is_in(["forward", "recompute"]) & is_fine)
     again = passes.filter(pl.col("phase") == "recompute")
     if not again.height:
         return None

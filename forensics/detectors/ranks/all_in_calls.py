@@ -106,7 +106,6 @@ def _nameless(standing: pl.DataFrame) -> tuple[Finding, ...]:
     first = standing.sort("pid").unique("op", keep="first", maintain_order=True)
     return (
         Finding(
-            cause=None,
             claims=(Claim(text, "for", tuple(map(stack_ref, first.iter_rows(named=True)))),),
             undecided=("membership_unknown",),
             first_anomaly=FirstAnomaly(op="/".join(ops), signature="all_in_calls"),

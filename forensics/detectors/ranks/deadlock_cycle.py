@@ -76,7 +76,6 @@ def _undelivered(case: Case, cycle: tuple[int, ...], operations: list[Operation]
     groups = sorted({operation.group for operation in operations})
     ends = {(ranks[0], ranks[1]) for operation in operations if len(ranks := operation.all_ranks) == 2}
     return Finding(
-        cause=None,
         suspect_ranks=cycle,
         links=tuple(sorted(ends)),
         undecided=("all_entered_no_counters",),

@@ -320,7 +320,6 @@ def _among_lost(case: Case) -> Finding:
     waiters = len(roots.waiters)
     wait = words.RANKS_WAIT_IN(number=waiters, call=main.label) if main else words.RANKS_WAIT(number=waiters)
     return Finding(
-        cause=None,
         suspect_ranks=suspects,
         suspect_hosts=_shared_host(case, suspects, whole=False),
         undecided=_why_unknown(case, suspects),

@@ -90,9 +90,8 @@ def _finding(case: Case, cycle: tuple[int, ...], waits: Mapping[int, _Wait]) -> 
     claims = []
     for rank, own in ((rank, waits[rank]) for rank in cycle[:4]):
         who, peer = ranks_text([rank]), ranks_text([own.peer])
-        claims.append(
-            Claim(words.WAITS_FOR_PEER(who=who, call=own.op or words.A_MESSAGE, peer=peer), "for", (own.ref,))
-        )
+        text = words.WAITS_FOR_PEER(who=who, call=own.op or words.A_MESSAGE, peer=peer)
+        claims.append(Claim(text, "for", (own.ref,)))
     stood = all(waits[rank].stood for rank in cycle)
     return Finding(
         cause="deadlock_cycle",

@@ -60,10 +60,9 @@ def _odd_twin(case: Case) -> Finding | None:
     inside = pl.col("host").n_unique().over("comm") == 1
     timed = timed.filter(inside).with_columns(size=pl.struct("host", "pid").n_unique().over("comm"))
     # The shortest of a call's members came last: what it spent is the transfer itself, without waiting.
-    shortest = timed.group_by("comm", "host", "kind", "size", "seq", maintain_order=True).agg(
-        pl.col("duration_ms").min()
-    )
-    levels = shortest.group_by("comm", "host", "kind", "size", maintain_order=True).agg(
+    kinds = ("comm", "host", "kind", "size")
+    shortest = timed.group_by(*kinds, "seq", maintain_order=True).agg(pl.col("duration_ms").min())
+    levels = shortest.group_by(kinds, maintain_order=True).agg(
         pl.col("duration_ms").median().alias("ms"), pl.len().alias("calls")
     ).filter((pl.col("size") >= _RANKS) & (pl.col("calls") >= _CALLS))  # fmt: skip
     for twins in levels.partition_by("kind", "size"):
@@ -105,9 +104,8 @@ def _twin_finding(odd: Mapping[str, Any], rest: pl.DataFrame, timed: pl.DataFram
 def _is_early(case: Case, slow: Sequence[Outlier]) -> bool:
     """Do these ranks do less before the communication, in the measure in which they wait longer?"""
     first, ranks = slow[0], [one.rank for one in slow]
-    work = case.phase_times.filter(
-        pl.col("sort").is_in(["work", "host"]), pl.col("step").is_between(first.begin, first.end)
-    )
+    is_then = pl.col("step").is_between(first.begin, first.end)
+    work = case.phase_times.filter(is_then & pl.col("sort").is_in(["work", "host"]))
     middles = work.group_by("rank", "phase").agg(pl.col("ms").median()).group_by("rank").agg(pl.col("ms").sum())
     own = middles.filter(pl.col("rank").is_in(ranks))["ms"].median()
     others = middles.filter(~pl.col("rank").is_in(ranks))["ms"].median()

@@ -69,10 +69,8 @@ def _is_by_design(case: Case, one: Outlier, again: Collection[int]) -> bool:
 def _load(case: Case, one: Outlier, again: Mapping[int, Row]) -> Claim | None:
     """What explains an excess of time: more tokens, by the rows of phases or by what the rank prints, or a second forward
     pass."""
-    rows = case.phase_times.filter(
-        (pl.col("phase") == one.phase) & pl.col("tokens").is_not_null() & pl.col("step").is_between(one.begin, one.end)
-    )
-    tokens = rows.group_by("rank").agg(pl.col("tokens").median())
+    rows = case.phase_times.filter(pl.col("phase") == one.phase, pl.col("step").is_between(one.begin, one.end))
+    tokens = rows.drop_nulls("tokens").group_by("rank").agg(pl.col("tokens").median())
     own = tokens.filter(pl.col("rank") == one.rank)["tokens"].to_list()
     others = tokens.filter(pl.col("rank") != one.rank)["tokens"].median()
     if own and isinstance(others, float) and others > 0 and own[0] / others - 1 >= _LOAD * one.ratio:

@@ -50,9 +50,8 @@ _PARTS, _SINKS_ON = 5, 0.1  # parts of what came after a fall, by which it is se
 
 def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
     """(what was measured, frame of step, rate, file, line) per rank that prints: higher is faster."""
-    steps = case.tables["steps"].filter(
-        pl.col("step").is_not_null() & (pl.col("phase").is_null() | pl.col("phase").is_in(["train", MEAN]))
-    )
+    is_train = pl.col("phase").is_null() | pl.col("phase").is_in(["train", MEAN])
+    steps = case.tables["steps"].filter(is_train).drop_nulls("step")
     printer = ["file", "rank", "local_rank", "_mean"]
     steps = steps.with_columns(_mean=(pl.col("phase") == MEAN).fill_null(False))
     steps = _with_lengths(steps, case.tables["timings"])
@@ -251,11 +250,8 @@ class _Grown(NamedTuple):
 
 def _grown(case: Case, points: pl.DataFrame, onset: int, newest: int) -> _Grown | None:
     """By the times in the same file, those from step `newest` on beside those before the onset; of those that grew alike the innermost."""
-    timed = with_sort(case.tables["timings"]).filter(
-        (pl.col("file") == points["file"][0])
-        & pl.col("sort").is_in(["work", "host", "wait"])
-        & pl.col("line").is_not_null()
-    )
+    timed = with_sort(case.tables["timings"]).filter(pl.col("sort").is_in(["work", "host", "wait"]))
+    timed = timed.filter(pl.col("file") == points["file"][0]).drop_nulls("line")
     late, value = pl.col("step") >= onset, pl.col("value_ms")
     parts = timed.group_by("name", "level", "sort").agg(
         before=value.filter(~late).median(),
