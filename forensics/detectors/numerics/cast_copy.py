@@ -1,6 +1,5 @@
 """Is a parameter no longer what its master copy casts to? The model computes with the one, the optimizer updates the other."""
 
-
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import describe, first_anomaly, ref, where
 from forensics.facts.durations.checkpoints import before_step

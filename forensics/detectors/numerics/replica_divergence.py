@@ -150,7 +150,8 @@ def _recompute(frame: pl.DataFrame, share: float) -> tuple[dict[str, Any], dict[
         return None
     before = passes.filter(pl.col("phase") == "forward").unique(_SAME, keep="first", maintain_order=True)
     pairs = again.join(before, on=_SAME, how="inner", nulls_equal=True, suffix="_before", maintain_order="left")
-    pairs = pairs.with_columns((differ(_both, share) if share else _unlike()).alias("differ"))
+    unlike = (pl.col(name) != pl.col(f"{name}_before") for name in ("checksum", *FIGURES))
+    pairs = pairs.with_columns(differ=differ(_both, share) if share else pl.any_horizontal(unlike).fill_null(False))
     fed = (pl.col("differ") & (pl.col("role") == "in")).any().over("operation")
     given = (pl.col("role") == "in").any().over("operation")
     odd = pairs.filter(pl.col("differ") & (pl.col("role") == "out") & ~fed & given).sort("step", "place")
@@ -171,10 +172,6 @@ def _alone(pairs: pl.DataFrame) -> pl.DataFrame:
     is_late = odd["step"].min() != pairs["step"].min() or pairs.height >= _MANY * odd.height
     is_lone_one = is_one and is_late and 2 * odd.height < pairs.filter(pl.col("rank") == odd["rank"][0]).height
     return odd if is_lone_one else odd.clear()
-
-
-def _unlike() -> pl.Expr:
-    return pl.any_horizontal((pl.col(n) != pl.col(f"{n}_before")).fill_null(False) for n in ("checksum", *FIGURES))
 
 
 def _both(name: str) -> tuple[pl.Expr, pl.Expr]:

@@ -38,11 +38,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if case.states.open.height:
         return ()
     waits = _in_stacks(case) | _given_up(case)
-    return tuple(
-        _finding(case, cycle, waits)
-        for cycle in cycles({rank: one.peer for rank, one in waits.items()})
-        if not _is_on_its_way(cycle, waits)
-    )
+    found = cycles({rank: one.peer for rank, one in waits.items()})
+    on_its_way = [one for one in found if len(one) == 2 and waits[one[0]].op != waits[one[1]].op]
+    return tuple(_finding(case, cycle, waits) for cycle in found if cycle not in on_its_way)
 
 
 def _in_stacks(case: Case) -> dict[int, _Wait]:
@@ -80,10 +78,6 @@ def cycles(waits: Mapping[int, int]) -> list[tuple[int, ...]]:
             found.append(tuple(order[order.index(at) :]))
         done |= path.keys()
     return [one for one in found if len(one) > 1]
-
-
-def _is_on_its_way(cycle: tuple[int, ...], waits: Mapping[int, _Wait]) -> bool:
-    return len(cycle) == 2 and waits[cycle[0]].op != waits[cycle[1]].op
 
 
 def _finding(case: Case, cycle: tuple[int, ...], waits: Mapping[int, _Wait]) -> Finding:
