@@ -10,7 +10,6 @@ from functools import lru_cache
 
 import polars as pl
 
-from forensics.assemble.who.alike_hosts import of_hosts_alike
 from forensics.assemble.who.numbered_files import numbered_files, told_world
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
@@ -38,6 +37,7 @@ _HERE = r"^(?:localhost|127(?:\.\d{1,3}){3}|::1)$"  # whoever prints it: each ho
 _STREAM = r"/std(?:out|err)\.log$"
 _PLACE, _NO_PLACE = r"^[A-Za-z][A-Za-z-]*-?[0-9]+\b", r"^(?i:rank|attempt)"
 _IS_PLACE, _IS_NO_PLACE = regex(_PLACE), regex(_NO_PLACE)
+_PARTS, _DIGITS = regex(r"[/.]"), regex(r"\d+")
 _COUNTED_ANEW = 1000  # processes of a container, about
 ENDS = ("exit", "first_failure", "closing_signal")
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
@@ -195,8 +195,20 @@ def _logs_of_others(tables: Tables, stated: pl.DataFrame) -> list[str]:
     stating = set(claims["file"].cast(pl.String))
     events = tables["events"].filter(pl.col("rank_space") == "global").select("file", "rank").drop_nulls().unique()
     foreign = set(events.filter(~pl.col("rank").is_in(claims["rank"].unique().implode()))["file"].cast(pl.String))
-    elsewhere = of_hosts_alike(tables["files"], {short_host(host) for host in values(claims["host"])})
+    elsewhere = _of_hosts_alike(tables["files"], {short_host(host) for host in values(claims["host"])})
     return sorted((several - stating if several & stating else set()) | ((foreign | elsewhere) - stating))
+
+
+def _of_hosts_alike(files: pl.DataFrame, hosts: set[str]) -> set[str]:
+    """Files whose path holds a name as a host's, with another number, and none of these: `trn-7/2/stderr.log` beside trn-12. A place counts its
+    processes from 0, as every other does: what is known of one says nothing of the other."""
+    shapes = {_DIGITS.sub("#", host) for host in hosts} - hosts
+    found = set()
+    for path in files["file"].cast(pl.String) if shapes else ():
+        parts = {*_PARTS.split(path)}
+        if not parts & hosts and shapes & {_DIGITS.sub("#", part) for part in parts}:
+            found.add(path)
+    return found
 
 
 def _members(tables: Tables) -> pl.DataFrame:
