@@ -422,6 +422,12 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
         return has_begun(self.tables, self.events)
 
+    def step_in_progress(self, rank: int | None = None, at: int | None = None) -> int | None:
+        """The step that was under way, by what the rank itself or most ranks print (facts/durations/progress.py)."""
+        from forensics.facts.durations.progress import step_in_progress
+
+        return step_in_progress(self.tables["steps"], rank, at)
+
     @property
     def has_open_operations(self) -> bool:
         """Do flight records show operations that never ended? Then the graph tells more than lines do."""
@@ -458,5 +464,9 @@ class Detector(msgspec.Struct, frozen=True):
 
     name: str  # the fault in plain words: "never_entered", "deadlock_cycle"
     needs: tuple[TableName, ...]  # without rows in all of them it is reported as not run
-    detect: "Callable[[Case], tuple[Finding, ...]]"
+    ask: "Callable[[Case], tuple[Finding, ...]]"
     about: SymptomKind | None = None  # the question; None: a hint that explains nothing
+
+    def detect(self, case: Case) -> "tuple[Finding, ...]":
+        """What it finds in a case, in its name."""
+        return tuple(replace(found, detector=self.name) for found in self.ask(case))

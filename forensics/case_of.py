@@ -10,8 +10,7 @@ from forensics.assemble.ends.full_volumes import with_full_volumes
 from forensics.assemble.ends.given_up_together import with_given_up_together
 from forensics.assemble.ends.group_ends import with_group_ends
 from forensics.assemble.ends.headed_errors import with_headed_errors
-from forensics.assemble.ends.killed_ranks import with_killed_ranks
-from forensics.assemble.ends.killed_workers import with_killed_workers
+from forensics.assemble.ends.killed_ranks import with_killed_ranks, with_killed_workers
 from forensics.assemble.ends.later_kills import with_later_kills
 from forensics.assemble.ends.logged_calls import with_logged_calls
 from forensics.assemble.ends.logged_errors import with_logged_errors

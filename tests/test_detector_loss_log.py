@@ -313,7 +313,7 @@ SPIKE = [{"loss": 9.0, "grad_norm": 90.0}, {"loss": 8.0, "grad_norm": 90.0}]
 def test_a_spike_that_was_over_hides_no_nan(end: list[dict[str, Any]], apart: int) -> None:
     """What ended the run is the verdict; the spike is an incident before it. Where nothing shows that it was over, it is the onset."""
     case = log([*CALM, *SPIKE, *(CALM * 4)[:apart], *end])
-    chosen = choose(case, [*loss_log.detect(case)], about([loss_log.DETECTOR])).chosen
+    chosen = choose(case, [*loss_log.DETECTOR.detect(case)], about([loss_log.DETECTOR])).chosen
     told = [(one.finding.cause, one.finding.first_anomaly.step) for one in chosen]
     spike = ("loss_spike", 11)
     assert told == ([("nan_birth", 13 + apart), spike] if apart else [spike])

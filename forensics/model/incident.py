@@ -283,6 +283,11 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()  # what it asks to collect: `forensics setup KIND` says how the next run leaves it
 
 
+def to_do(kind: ActionKind, target: str, reason: str) -> Action:
+    """An action without a command of its own."""
+    return Action(kind=kind, target=target, command=None, reason=reason)
+
+
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     verdict: Verdict

@@ -112,6 +112,6 @@ class Gauges:
 
     @staticmethod
     def _count(rank: int, time_ns: int, step: Mapping[str, Any]) -> dict[str, Any]:
-        """The step alone, for figures of that moment in other files (forensics/assemble/figures/gauge_steps.py)."""
+        """The step alone, for figures of that moment in other files (forensics/assemble/figures/steps_told.py)."""
         place = {"file": step["file"], "record": step.get("record"), "time_ns": time_ns, "time_basis": "utc"}
         return place | {"rank": rank, "step": whole(step["value"]), "phase": "figures"}

@@ -12,13 +12,13 @@ then that one's may be what the kernel ended, and who was killed was killed for 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 
 import polars as pl
 
-from forensics.assemble.who.identity import given_rank
+from forensics.assemble.who.identity import with_ranks
 from forensics.model.signals import VANISHED, signal_of
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.who.linked.chains import OF_PLACE
 
@@ -35,7 +35,7 @@ _CLOSED = ("SIGTERM", "SIGKILL", "SIGINT")  # signals by which a launcher ends t
 _CLOCKS_NS = 2 * 10**9
 
 
-def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_ranks_of_cgroups(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, with the rank of `host_oom` whose control group is that of a rank's files."""
     events = tables["events"]
     nameless = (pl.col("kind") == "host_oom") & pl.col("rank").is_null() & pl.col("pid").is_not_null()
@@ -53,10 +53,7 @@ def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[Tabl
     own = [(file, pid, min(said)) for (file, pid), said in found.items() if len(said) == 1]
     made = pl.DataFrame(own, schema={"file": pl.String, "pid": pl.Int64, "_rank": pl.Int64}, orient="row")
     keys = made.with_columns(pl.col("file").cast(events.schema["file"]), pl.col("pid").cast(events.schema["pid"]))
-    joined = events.join(keys, on=["file", "pid"], how="left", maintain_order="left")
-    is_its = nameless & pl.col("_rank").is_not_null()
-    filled = joined.with_columns(given_rank(pl.when(is_its).then("_rank")))
-    return {**tables, "events": filled.select(events.columns).cast(events.schema)}
+    return {**tables, "events": with_ranks(events, keys, ["file", "pid"], nameless)}
 
 
 def _killed(events: pl.DataFrame, members: Set[int], at: tuple[str, int] | None) -> set[int]:
@@ -64,9 +61,8 @@ def _killed(events: pl.DataFrame, members: Set[int], at: tuple[str, int] | None)
     is_theirs = pl.col("rank").is_in(list(members)) & (pl.col("rank_space") == "global")
     own = events.filter(is_theirs.fill_null(False) & pl.col("kind").is_in(["exit", "first_failure", "exception"]))
     killed, failed = set(), set()
-    for kind, rank, code, text, basis, time_ns in own.select(
-        "kind", "rank", "code", "text", "time_basis", "time_ns"
-    ).iter_rows():
+    columns = ("kind", "rank", "code", "text", "time_basis", "time_ns")
+    for kind, rank, code, text, basis, time_ns in own.select(columns).iter_rows():
         if kind == "exception":
             failed |= {rank} if _CHILD.search(text or "") else set()
         elif code is not None and (code in VANISHED or signal_of(code) == "SIGKILL"):
@@ -84,7 +80,7 @@ def _ids(text: str) -> Iterator[str]:
         yield found[0].lower()
 
 
-def _ranks_of_ids(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, set[int]]:
+def _ranks_of_ids(tables: Tables) -> dict[str, set[int]]:
     """Id → the ranks that speak below a path with it, or are called so."""
     parts = [tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank") for name in ("files", "ranks")]
     rows = pl.concat([part.cast({"file": pl.String, "rank": pl.Int64}) for part in parts]).unique()

@@ -18,20 +18,20 @@ import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines
 from forensics.assemble.who.identity import short_hosts, short_of
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.text.stamps import DAY_NS
 from parsers.training.progress import BARE_END, CLOSING, LAST_STEP
 
 _BARE, _DIGITS = regex(BARE_END), regex(r"\d+")
 _PRINTER = ["file", "rank", "local_rank"]
+_IS_NOBODYS = pl.col("rank").is_null() & pl.col("local_rank").is_null()
 _AGAIN = 3
 _EPOCHS, _SEVERAL = r"(?i)\b([0-9]{1,9})[ _]epochs\b|\bepochs\W{1,3}([0-9]{1,9})\b", 3
 _OF = r"\b([0-9]{1,15}) {0,4}(?:/|of) {0,4}[0-9]{1,15}\b"
 _COMPLAINTS, _SOON_NS = ("other", "exception"), 10 * 10**9
 _GRAVE = ["error", "fatal"]
 _OF_PIDS = ["host_oom", "gpu_error"]  # in which a kernel or a driver tells the process
-Tables = Mapping[TableName, pl.DataFrame]
 
 
 def with_closings(
@@ -101,9 +101,7 @@ def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
     alone = steps.group_by("file").agg(pl.col("rank").drop_nulls().unique()).filter(pl.col("rank").list.len() == 1)
     owner: dict[str, int] = dict(alone.select("file", pl.col("rank").list.first()).iter_rows())
     steps, weak = _of_owner(steps, owner), _of_owner(weak, owner)
-    last = steps.group_by(_PRINTER).agg(
-        pl.col("line").max().alias("_last"), pl.col("step").max(), pl.len().alias("_rows")
-    )
+    last = steps.group_by(_PRINTER).agg(pl.col("step").max(), _last=pl.col("line").max(), _rows=pl.len())
     # A record of the last step alone is what a tracker keeps of the whole run, and no log of it.
     is_summary = (pl.col("_rows") == 1) & (pl.col("step") == pl.col("step").max()) & (pl.col("_rows").max() > 1)
     last = last.filter(~is_summary.fill_null(False))
@@ -118,13 +116,11 @@ def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
     counts = said.filter(pl.col("rank").is_not_null()).select("rank", pl.col("_of").alias("_own"))
     both = both.join(counts.unique("rank"), on="rank", how="left")  # whose log says so keeps a record of them beside it
     of_all = both["_of"].drop_nulls().unique().to_list()  # and what is nobody's stands beside those of all
-    nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null()
-    own = pl.when(nobody & pl.lit(len(of_all) == 1)).then(pl.lit(min(of_all, default=None))).otherwise("_own")
+    own = pl.when(_IS_NOBODYS & pl.lit(len(of_all) == 1)).then(pl.lit(min(of_all, default=None))).otherwise("_own")
     is_own = (own - pl.col("step")).is_in([0, 1]).fill_null(False)
     both = both.filter(~(is_record & is_own))
-    if not all(
-        _is_of_the_steps(tables["files"], row) for row in both.filter(pl.col("_of").is_null()).iter_rows(named=True)
-    ):
+    untold = both.filter(pl.col("_of").is_null())
+    if not all(_is_of_the_steps(tables["files"], row) for row in untold.iter_rows(named=True)):
         return False
     counted = (both["_of"] - both["step"]).is_in([0, 1]) | both["_of"].is_null()  # counted from 1 or from 0
     if not last.height or not bool(((both["_said"] >= both["_last"]).fill_null(False) & counted).all()):
@@ -137,9 +133,8 @@ def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
 
 def _of_owner(rows: pl.DataFrame, owner: Mapping[str, int]) -> pl.DataFrame:
     """What a log of one rank tells without its number is that rank's: a framework tells it, and the script beside it does not."""
-    is_nobodys = pl.col("rank").is_null() & pl.col("local_rank").is_null()
     told = pl.col("file").cast(pl.String).replace_strict(owner, default=None, return_dtype=pl.Int64)
-    return rows.with_columns(rank=pl.when(is_nobodys).then(told).otherwise(pl.col("rank")))
+    return rows.with_columns(rank=pl.when(_IS_NOBODYS).then(told).otherwise(pl.col("rank")))
 
 
 def _is_of_the_steps(files: pl.DataFrame, row: Mapping[str, Any]) -> bool:
@@ -155,14 +150,9 @@ def _is_of_the_steps(files: pl.DataFrame, row: Mapping[str, Any]) -> bool:
 
 def _announced(weak: pl.DataFrame) -> list[int]:
     """The last step of the job as its lines tell it, or the last words of nobody in particular, counted from 1 or from 0."""
-    told = (
-        weak.filter(pl.col("code") == LAST_STEP)["text"]
-        .cast(pl.String)
-        .str.extract(_OF, 1)
-        .cast(pl.Int64, strict=False)
-    )
-    nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null()
-    of_all = weak.filter((pl.col("code") == CLOSING) & nobody)["step"]
+    text = weak.filter(pl.col("code") == LAST_STEP)["text"].cast(pl.String)
+    told = text.str.extract(_OF, 1).cast(pl.Int64, strict=False)
+    of_all = weak.filter((pl.col("code") == CLOSING) & _IS_NOBODYS)["step"]
     numbers = {*told.drop_nulls(), *of_all.drop_nulls()}
     return [number - less for number in sorted(numbers) for less in (0, 1)]
 
@@ -183,7 +173,7 @@ def _is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
     worked = steps.filter(pl.col("time_basis").is_in(["utc", "local"]))["time_ns"].max()
     elsewhere = pl.col("names_hosts").list.eval(short_of(pl.element().cast(pl.String)))
     of_none = (elsewhere.list.len() > 0) & (elsewhere.list.set_intersection(hosts.to_list()).list.len() == 0)
-    nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null() & pl.col("host").is_null()
+    nobody = _IS_NOBODYS & pl.col("host").is_null()
     return pl.any_horizontal(
         pl.col("rank").is_null() & ~short_hosts().is_in(hosts.implode()) & pl.lit(is_placed),
         of_other_processes(steps, identity),
@@ -198,11 +188,8 @@ def of_other_processes(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
     if identity.is_empty():
         return pl.lit(value=False)
     pids = identity["pid"].drop_nulls().unique()
-    is_known = (
-        not identity["host"].null_count()
-        and not identity["pid"].null_count()
-        and set(steps["rank"]) <= set(identity["rank"])
-    )
+    is_known = not (identity["host"].null_count() or identity["pid"].null_count())
+    is_known &= set(steps["rank"]) <= set(identity["rank"])
     is_known &= 0 < identity.height == (identity["world_size"].max() or identity.height)
     return (pl.col("kind").is_in(_OF_PIDS) & ~pl.col("pid").is_in(pids.implode()) & pl.lit(is_known)).fill_null(False)
 
@@ -214,9 +201,8 @@ def _not_outlived(events: pl.DataFrame, weak: pl.DataFrame) -> pl.DataFrame:
     is_done = (pl.col("code") == "completed") & pl.col("detail").str.contains('"ExitCode": "0:0"')
     is_other = (pl.col("severity") != "info") | pl.col("code").is_in(["running", "pending", "completing", "suspended"])
     is_completed = states.filter(is_done).height > 0 and states.filter(is_other).is_empty()
-    told = events.sort("file", "line", nulls_last=True).with_columns(
-        pl.col("time_ns", "time_basis").forward_fill().over("file")
-    )
+    stamps = pl.col("time_ns", "time_basis").forward_fill().over("file")
+    told = events.sort("file", "line", nulls_last=True).with_columns(stamps)
     grave = told.filter(pl.col("severity").is_in(_GRAVE))
     if is_completed:
         return grave.filter(~pl.col("kind").is_in(_COMPLAINTS))

@@ -5,17 +5,15 @@ Either alone proves nothing: such a write fails for other reasons as well, and a
 these must be one.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.identity import short_host
 from parsers.kernel.volumes import CODE
 from parsers.knowledge import meaning
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 
-def with_full_volumes(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_full_volumes(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables → the same; beside each exception of such a write an event `disk_full`."""
     events = tables["events"]
     full = events.filter((pl.col("kind") == "other") & (pl.col("code") == CODE))

@@ -4,16 +4,14 @@
 speak in its log, where all of them run on one host: a log into which several agents print tells of no rank.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.identity import short_hosts
 from parsers.pytorch.elastic import WORKERS
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 
-def with_group_ends(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_group_ends(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with a row of kind job_end for each rank whose agent says that its workers ended
     well."""
     events = tables["events"]

@@ -22,7 +22,7 @@ from forensics.model.told import CONSEQUENCE
 from parsers.pytorch.raised import HEADED
 from parsers.pytorch.traceback import HEADING
 from parsers.schema.labels import OF_GROUP
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.learnt.at_once import TRAINING
@@ -51,7 +51,7 @@ class _Heading(NamedTuple):
     numbers: tuple[tuple[str, int], ...]
 
 
-def with_headed_errors(tables: Mapping[TableName, pl.DataFrame], job: Set[int]) -> dict[TableName, pl.DataFrame]:
+def with_headed_errors(tables: Tables, job: Set[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global, and the job's → the same, with the rank of such exceptions and of what else their lines tell."""
     events = tables["events"]
     rest = {**tables, "events": events.filter((pl.col("kind") != "other") | (pl.col("code") != HEADED).fill_null(True))}
@@ -64,9 +64,8 @@ def with_headed_errors(tables: Mapping[TableName, pl.DataFrame], job: Set[int]) 
     if len(job) < 2 or are_alike or not at.filter(nobodys).height:
         return rest
     pids: dict[int, int] = unanimous(tables["ranks"].select("pid", "rank").drop_nulls().unique().iter_rows())
-    records = set(
-        events.filter(pl.col("rank").is_not_null()).select("file", pl.col("text").str.head(HEADING)).iter_rows()
-    )
+    named = events.filter(pl.col("rank").is_not_null())
+    records = set(named.select("file", pl.col("text").str.head(HEADING)).iter_rows())
     rows = at.select(*_PLACE, "detail").unique().sort(*_PLACE).iter_rows()
     headings = [one for file, line, told in rows for one in _headings(file, line, told, records)]
     alike: defaultdict[tuple[str, int, str], list[_Heading]] = defaultdict(list)

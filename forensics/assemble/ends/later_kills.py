@@ -12,20 +12,18 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.assemble.starts.apart import numbered_lines, own_logs
-from parsers.schema.tables import TableName, table
+from forensics.assemble.starts.apart import kind_of, numbered_lines, own_logs
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.signals import ASKING
-from parsers.who.lines.prefixes import strip
 
 AFTER = "ended_after"
 _KILLS = ("SIGKILL", "Out Of Memory", "SIGTERM", "SIGINT", "-9", "-15", "-2", "137", "143", "130", *ASKING)
 _ZERO = regex(r"(?i)(?:\b(?:exit|exited|rc|status|code|returned|return|returncode)|退出码|返回码)[\s:=(\[]{0,3}(?:(?:with )?(?:code|status)[\s:=(\[]{1,3})?0(?![\w.])")  # fmt: skip
 _DIGITS = regex(r"\d+")
-_Tables = Mapping[TableName, pl.DataFrame]
 
 
-def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
+def with_later_kills(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global, and who is who → the same, in which such ends are none."""
     events = tables["events"]
     ranks = {*identity["rank"].drop_nulls(), *tables["steps"]["rank"].drop_nulls()}
@@ -41,14 +39,11 @@ def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName,
     lost = events.filter(_OF_RANKS & (pl.col("kind") != "exit") & pl.col("severity").is_in(["error", "fatal"]))
     # What is told elsewhere of ranks that ended well has ended none of them (facts/ends/recovered_errors.py).
     lost = lost if closed else lost.filter(pl.col("file").cast(pl.String).is_in({file for file, _, _ in ends}))
-    if not ends or lost.height:
+    if not ends or lost.height or _goes_on(tables["steps"], ends):
         return dict(tables)
     at = max((when for _, _, when in ends if when is not None), default=None)
-    if _goes_on(tables["steps"], ends):
-        return dict(tables)
-    clocks = events.filter(pl.col("kind") == "job_end")[
-        "time_basis"
-    ].unique()  # stamps of others have no order with these
+    # Stamps of others have no order with these.
+    clocks = events.filter(pl.col("kind") == "job_end")["time_basis"].unique()
     is_stamped = pl.col("time_ns").is_not_null() & pl.lit(at is not None) & pl.col("time_basis").is_in(clocks.implode())
     is_later = pl.when(is_stamped).then(pl.col("time_ns") >= pl.lit(at, pl.Int64)).otherwise(statement=True)
     until = pl.col("file").cast(pl.String).replace_strict(_behind(ends), default=0, return_dtype=pl.Int64)
@@ -72,12 +67,7 @@ def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName,
 
 def _goes_on(steps: pl.DataFrame, ends: list[tuple[str, int, int | None]]) -> bool:
     """Is there a step behind what somebody says of its end? Then that was the end of a part."""
-    last = dict(
-        steps.filter(pl.col("line").is_not_null())
-        .group_by(pl.col("file").cast(pl.String))
-        .agg(pl.col("line").max())
-        .iter_rows()
-    )
+    last = dict(steps.drop_nulls("line").group_by(pl.col("file").cast(pl.String)).agg(pl.col("line").max()).iter_rows())
     return any(last.get(file, 0) > line for file, line in _behind(ends).items())
 
 
@@ -109,7 +99,7 @@ def _told_ends(events: pl.DataFrame, ranks: set[int]) -> list[tuple[str, int, in
     return []
 
 
-def _last_lines(tables: _Tables, ranks: set[int]) -> dict[int, tuple[str, int, int | None]]:
+def _last_lines(tables: Tables, ranks: set[int]) -> dict[int, tuple[str, int, int | None]]:
     """Rank → the same by the last line of its log, whatever its words."""
     steps = tables["steps"].filter(pl.col("rank").is_in(sorted(ranks)) & pl.col("line").is_not_null())
     last = steps.group_by("rank").agg(pl.col("step").max(), pl.col("line").max())
@@ -123,7 +113,7 @@ def _last_lines(tables: _Tables, ranks: set[int]) -> dict[int, tuple[str, int, i
         told = [(number, line) for number, line in numbered_lines(row) if line.strip()]
         if not told or told[-1][0] <= reached[row["rank"]]:
             return {}
-        kind = [_DIGITS.sub("#", strip(line).text) for _, line in told]
+        kind = [kind_of(line) for _, line in told]
         if kind.count(kind[-1]) > 1:
             return {}
         words.add(kind[-1])

@@ -16,7 +16,7 @@ import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from parsers.pytorch.op_types import operation
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 
@@ -34,7 +34,7 @@ class _Call(NamedTuple):
     line: int
 
 
-def with_logged_calls(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> dict[TableName, pl.DataFrame]:
+def with_logged_calls(tables: Tables, job: frozenset[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told → the same with such rows."""
     if tables["operations"].height or len(job) < _RANKS:
         return dict(tables)

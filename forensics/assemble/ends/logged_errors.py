@@ -10,15 +10,13 @@ print no more often, these lines announce them, unless a launcher tells that som
 In the log of an agent that saw one of its processes fail, and stopped the others, the only traceback is of that one.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from forensics.assemble.who.identity import given_rank
+from forensics.assemble.who.identity import with_ranks
 from forensics.model.told import CONSEQUENCE
 from parsers.engine.unknown import counted
 from parsers.pytorch.announced import ANNOUNCES
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _PLACE = ["file", "line"]
 _SAYS_SO = r"(?i)\b(?:uncaught|unhandled)\b.{0,20}\b(?:exception|error)"
@@ -27,7 +25,7 @@ _FIGURE = r"(?:^|[\s=(\[])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?(?:$|[\s,;)\]])" 
 _BY_SIGNAL = r"^(?:SIG|0$|-)"  # codes of what was stopped, or ended well
 
 
-def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_logged_errors(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, with the rank of such exceptions, and of what their lines mean."""
     told = tables["events"]
     events = told.filter(pl.col("code").ne_missing(ANNOUNCES))
@@ -51,23 +49,16 @@ def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     said = said.select("file", pl.col("line").alias("_record"), pl.col("rank").alias("_rank")).unique()
     alone = raised.filter(pl.col("line").n_unique().over("file") == 1).join(said, on=["file", "_record"])
     whose = pl.concat([whose, alone.select(*_PLACE, "_rank")]).unique()
-    found = (
-        pl.concat([whose, _only(events, failed), _announced(told, events.filter(nobodys), failed, tables)])
-        .unique()
-        .unique(_PLACE, keep="none")
-    )
-    return {**tables, "events": _given(events, found)}
+    found = pl.concat([whose, _only(events, failed), _announced(told, events.filter(nobodys), failed, tables)])
+    found = found.unique().unique(_PLACE, keep="none")
+    return {**tables, "events": with_ranks(events, found, _PLACE, pl.col("rank").is_null())}
 
 
-def _announced(
-    events: pl.DataFrame, raised: pl.DataFrame, failed: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]
-) -> pl.DataFrame:
+def _announced(events: pl.DataFrame, raised: pl.DataFrame, failed: pl.DataFrame, tables: Tables) -> pl.DataFrame:
     """file, line, _rank of exceptions of nobody that lines of ranks announce: all of their file, each by another rank in the same words, which stand
     nowhere else among the commonest lines of the file. Who is told to have `failed` is among them."""
     told = events.filter((pl.col("code") == ANNOUNCES) & (pl.col("rank_space") == "global"))
-    told = told.select(
-        "file", pl.col("line").alias("_head"), pl.col("rank").alias("_rank"), pl.col("text").alias("_words")
-    )
+    told = told.select("file", _head="line", _rank="rank", _words="text")
     told = told.filter(~pl.col("_words").str.contains(_FIGURE))
     told = told.with_columns(pl.col("_words").str.replace_all(r"\d+", "#"))
     raised = raised.filter(~pl.col("detail").str.contains('"continues_line"|"thread"').fill_null(False))
@@ -95,11 +86,8 @@ def _announced(
 def _only(events: pl.DataFrame, failed: pl.DataFrame) -> pl.DataFrame:
     """file, line, _rank of the one exception of nobody in a file in which an agent tells of one process by its place that failed, behind it."""
     placed = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global") & pl.col("local_rank").is_not_null()
-    ended = failed.group_by("file").agg(
-        pl.col("rank").filter(placed).unique().alias("_rank"),
-        pl.len().alias("_ends"),
-        pl.col("line").max().alias("_end"),
-    )
+    whose = pl.col("rank").filter(placed).unique()
+    ended = failed.group_by("file").agg(_rank=whose, _ends=pl.len(), _end=pl.col("line").max())
     ended = ended.filter((pl.col("_ends") == 1) & (pl.col("_rank").list.len() == 1))
     nobodys = pl.all_horizontal(pl.col(name).is_null() for name in ("rank", "local_rank", "pid"))
     raised = events.filter((pl.col("kind") == "exception") & nobodys & pl.col("line").is_not_null())
@@ -108,11 +96,3 @@ def _only(events: pl.DataFrame, failed: pl.DataFrame) -> pl.DataFrame:
     is_own = ~pl.col("detail").str.contains(CONSEQUENCE, literal=True).fill_null(False)
     alone = alone.filter((pl.col("line").n_unique().over("file") == 1) & is_own)
     return alone.select(*_PLACE, pl.col("_rank").list.first()).unique(_PLACE, keep="any")
-
-
-def _given(events: pl.DataFrame, whose: pl.DataFrame) -> pl.DataFrame:
-    """Events with the rank of what stands at these places."""
-    joined = events.join(whose, on=_PLACE, how="left", maintain_order="left")
-    is_own = pl.col("_rank").is_not_null() & pl.col("rank").is_null()
-    filled = joined.with_columns(given_rank(pl.when(is_own).then("_rank")))
-    return filled.select(events.columns).cast(events.schema)

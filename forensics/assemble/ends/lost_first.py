@@ -7,11 +7,9 @@
 So such a line is an error of a lost peer, too: it witnesses no time that passed, and whoever ended after it did not follow a time-out.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _LOST = ("remote_error", "peer_closed")
 _SOON_NS = 60 * 10**9
@@ -19,7 +17,7 @@ _LINES = 200  # of those that print no time
 _WHO = ["file", "rank"]
 
 
-def with_lost_first(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_lost_first(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; time-outs of a rank that lost others right before, in the same file, are of the kind
     of that."""
     events = tables["events"]
@@ -32,11 +30,7 @@ def with_lost_first(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     found = timed_out.select("_row", *_WHO, "line", "time_ns").sort("line")
     joined = found.join_asof(before, on="line", by=_WHO, strategy="backward", check_sortedness=False, coalesce=False)
     passed = pl.col("time_ns") - pl.col("_then")
-    is_soon = (
-        pl.when(passed.is_not_null())
-        .then(passed <= _SOON_NS)
-        .otherwise(pl.col("line") - pl.col("line_right") <= _LINES)
-    )
+    is_soon = (passed <= _SOON_NS).fill_null(pl.col("line") - pl.col("line_right") <= _LINES)
     told = joined.filter(pl.col("_kind").is_not_null() & is_soon).select("_row", "_kind")
     if not told.height:
         return dict(tables)

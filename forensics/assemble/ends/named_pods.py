@@ -2,20 +2,19 @@
 called after the pod. And whom a cloud speaks of that tells a machine itself that it will be taken: the ranks there."""
 
 from collections import defaultdict
-from collections.abc import Mapping
 
 import polars as pl
 
 from forensics.assemble.starts.apart import own_logs
 from forensics.assemble.who.identity import hosts_of_ranks, short_host
 from forensics.model.told import has_kind
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _OF_PRINTER = '"of": "printer"'
 _POD = r'"object": "pod/([^"]{1,253})"'
 
 
-def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
+def with_named_pods(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same; `names_ranks` of what is said of a pod of the job."""
     events = tables["events"]
     if not has_kind(events, "scheduler"):

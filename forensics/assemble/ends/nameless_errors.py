@@ -6,12 +6,10 @@ that print into a file and of whose end the file tells afterwards, the error is 
 ended nobody.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.identity import given_rank
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _ABORTING = "hsa:"  # codes of what is followed by an abort
 _ENDING = ("disk_full", "gpu_oom")  # what a process says of itself alone, whatever wrote it
@@ -21,7 +19,7 @@ _ASKED = ("129", "130", "137", "143")  # a shell's numbers for SIGHUP, SIGINT, S
 _PLACE = ["file"]
 
 
-def with_nameless_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_nameless_errors(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, with rank and pid of such errors where one process ended by its own."""
     events = tables["events"]
     nameless = pl.all_horizontal(pl.col("rank", "local_rank", "pid").is_null()) & pl.col("line").is_not_null()

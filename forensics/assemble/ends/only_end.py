@@ -8,7 +8,6 @@ that is not told, or raised, or there are two tracebacks, or the error is of ano
 """
 
 import json
-from collections.abc import Mapping
 from itertools import pairwise
 
 import polars as pl
@@ -16,13 +15,13 @@ import polars as pl
 from forensics.assemble.who.identity import given_rank
 from forensics.model.signals import signal_of
 from forensics.model.told import CONSEQUENCE
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _UNCAUGHT = ("1", "MPI_ABORT")  # which a process calls itself
 _FAILED = ("exception", "gpu_oom", "gpu_error", "segfault", "host_oom", "first_failure")
 
 
-def of_the_only_end(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def of_the_only_end(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; an error of nobody is that rank's."""
     events = tables["events"]
     is_open = ((pl.col("kind") == "exception") & pl.col("rank").is_null()).fill_null(False)
@@ -33,26 +32,18 @@ def of_the_only_end(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     exits = own.filter(pl.col("kind") == "exit").select("rank", "code", "host").rows()
     ended = {(rank, code) for rank, code, _ in exits if code != "0" and signal_of(code) is None}
     hosts = {host for _, code, host in exits if code in _UNCAUGHT} | {*open_["host"]}
-    if (
-        len(ended) != 1
-        or min(ended)[1] not in _UNCAUGHT
-        or len(hosts - {None}) > 1
-        or own.filter(pl.col("kind").is_in(_FAILED) & ~_is_told_so(min(ended)[0])).height
-    ):
+    if len(ended) != 1 or len(hosts - {None}) > 1:
         return dict(tables)
-    [(rank, _)] = ended
+    [(rank, code)] = ended
+    # A launcher may say that this one failed first, as it ended.
+    is_told_so = (pl.col("kind") == "first_failure") & (pl.col("rank") == rank) & pl.col("code").is_in(_UNCAUGHT)
+    if code not in _UNCAUGHT or own.filter(pl.col("kind").is_in(_FAILED) & ~is_told_so).height:
+        return dict(tables)
     # what else the same line tells is of the same process
-    is_its = (
-        pl.col("rank").is_null() & (pl.col("file") == open_["file"][0]) & pl.col("line").is_in(open_["line"].implode())
-    )
-    is_open = is_open | is_its.fill_null(False)
+    is_there = (pl.col("file") == open_["file"][0]) & pl.col("line").is_in(open_["line"].implode())
+    is_open = is_open | (pl.col("rank").is_null() & is_there).fill_null(False)
     made = events.with_columns(*given_rank(pl.when(is_open).then(pl.lit(rank))))
     return {**tables, "events": made.cast(events.schema)}
-
-
-def _is_told_so(rank: int) -> pl.Expr:
-    """Does a launcher say that this one failed first, as it ended?"""
-    return (pl.col("kind") == "first_failure") & (pl.col("rank") == rank) & pl.col("code").is_in(_UNCAUGHT)
 
 
 def _are_one(raised: pl.DataFrame) -> bool:

@@ -34,12 +34,11 @@ from forensics.assemble.ends.only_end import of_the_only_end
 from forensics.assemble.who.identity import ENDS, hosts_of_ranks, rank_of_file, short_host
 from forensics.model.signals import signal_of
 from forensics.model.told import values
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.lines.introductions import PROCESS
 
-Tables = Mapping[TableName, pl.DataFrame]
 Row = dict[str, Any]
 _STOPPING = ("terminating", "terminated", "cancelled", "time_limit", "preemption", "node_failure")
 # Who says that it lost others was alive then: what was killed beside it was another process of its container.
@@ -85,7 +84,8 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     ranks = numbered | _of_a_place(rows, tables, identity)
     for at, row in enumerate(rows):
         rank = names.rank(row) if row["rank"] is None else None
-        if rank is not None and not (_is_for_memory(row) and rank in gave_up):
+        is_for_memory = row["kind"] == "host_oom" or row["code"] == "Out Of Memory"
+        if rank is not None and not (is_for_memory and rank in gave_up):
             ranks[at] = rank
     placed = [
         row | ({"rank": ranks[at], "rank_space": "global"} if at in ranks else {})
@@ -95,10 +95,6 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     placed += _of_tasks([row for row in rows if row["_said"].get("tasks")], tables, job, identity)
     made = table("events", [{name: value for name, value in row.items() if name != "_said"} for row in placed])
     return of_the_only_end({**tables, "events": pl.concat([events.filter(~is_open), made])})
-
-
-def _is_for_memory(row: Row) -> bool:
-    return bool(row["kind"] == "host_oom" or row["code"] == "Out Of Memory")
 
 
 def _said(row: Row) -> Row:
@@ -257,11 +253,9 @@ def _of_a_place(rows: list[Row], tables: Tables, identity: pl.DataFrame) -> dict
     """Place in the list → rank, where a launcher says of all its processes at once how they ended, and just as many ranks are on its
     host, or speak in its file and in no other launcher's."""
     last: dict[str, int] = dict(tables["steps"].group_by("file").agg(pl.col("line").max()).drop_nulls().iter_rows())
-    said = [
-        at
-        for at, row in enumerate(rows)
-        if row["_said"].get("of") == "all" and row["kind"] == "exit" and last.get(row["file"], 0) < (row["line"] or 0)
-    ]  # else they are helpers of who goes on
+    of_all = [at for at, row in enumerate(rows) if row["_said"].get("of") == "all" and row["kind"] == "exit"]
+    # Else they are helpers of who goes on.
+    said = [at for at in of_all if last.get(rows[at]["file"], 0) < (rows[at]["line"] or 0)]
     lists: defaultdict[tuple[str, int | None], list[int]] = defaultdict(list)
     for at in said:
         lists[rows[at]["file"], rows[at]["line"]].append(at)

@@ -1,16 +1,14 @@
 """What XLA's coordination service tells every task alike: who did not come to a barrier. Whom it names prints it, too, and says
 with it nothing of a wait of its own."""
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _NEAR = 4  # lines of one message
 
 
-def with_service_words(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_service_words(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, such words of those who are named without their rank."""
     events = tables["events"]
     of_barrier = (pl.col("kind") == "missing_members") & (pl.col("code") == "barrier") & pl.col("rank").is_not_null()

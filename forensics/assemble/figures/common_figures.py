@@ -4,19 +4,17 @@ Each value is another one, so they are no settings; as many in a row are not ali
 otherwise by some from a step on, it is kept as a digest is, and forensics/facts/figures/left_replicas.py says who left the others.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.figures.figure_pairs import figure_pairs
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _STEPS = 8  # in a row, from the first on, in which all tell the same, and another value in each
 _APART = 3  # steps from the first in which some tell another value on, all of them
 _RANKS = 2
 
 
-def with_common(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_common(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same; rows of `steps` that tell such a figure of which some part have it in `checksum`, too."""
     steps = tables["steps"].with_row_index("_row")
     told = steps.filter(pl.col("figures").is_not_null() & pl.col("rank").is_not_null() & pl.col("step").is_not_null())

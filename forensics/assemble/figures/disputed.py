@@ -5,12 +5,10 @@ both have it of another rank, again and again and never of the same, one of them
 its norm, as no number or far from all others in a step, and the other's as theirs. Files that are numbered as the ranks are, and mostly tell what is told of these, are of them too.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.figures.figure_pairs import figure_pairs
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _STEPS = 2  # in which two records tell the same of other ranks, for that to be no chance
 _MOSTLY = 0.5  # of numbered files tell what is told of the ranks of their numbers
@@ -18,7 +16,7 @@ _FAR = 1e6  # times what is usual, or 1 where that is less
 _FIGURES = ("loss", "grad_norm")
 
 
-def with_disputed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_disputed(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; what is disputed of a rank is nobody's in `steps` and `values`."""
     steps = tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase").fill_null("train") != "eval"))
     files = _files(steps)
@@ -39,9 +37,7 @@ def with_disputed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, p
 def _files(steps: pl.DataFrame) -> pl.DataFrame:
     """file, shape of its name, numbers in it."""
     told, file = steps.select(pl.col("file").cast(pl.String)).unique(maintain_order=True), pl.col("file")
-    return told.with_columns(
-        file.str.replace_all(r"\d+", "#").alias("shape"), file.str.extract_all(r"\d+").alias("numbers")
-    )
+    return told.with_columns(shape=file.str.replace_all(r"\d+", "#"), numbers=file.str.extract_all(r"\d+"))
 
 
 def _told(steps: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
@@ -69,9 +65,7 @@ def _crossed(told: pl.DataFrame) -> set[int]:
     alone = alone.unique(["shape", "rank", "step", "value"])
     both = alone.join(alone, on=["step", "value"], suffix="_2").filter(pl.col("shape") != pl.col("shape_2"))
     both = both.filter(~pl.col("by_number"))
-    pairs = both.group_by("shape", "shape_2", "rank", "rank_2", "by_number_2").agg(
-        pl.col("step").n_unique().alias("steps")
-    )
+    pairs = both.group_by("shape", "shape_2", "rank", "rank_2", "by_number_2").agg(steps=pl.col("step").n_unique())
     most = pl.col("steps").max()
     pairs = pairs.filter(pl.col("steps") == most.over("shape", "shape_2", "rank"))
     pairs = pairs.filter((pl.len().over("shape", "shape_2", "rank") == 1) & (pl.col("steps") >= _STEPS))

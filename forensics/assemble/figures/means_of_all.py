@@ -8,11 +8,9 @@ all, whatever it is called and whichever stands first. Its rows get the phase `r
 lost, no mean can be told: then the larger of the two is, for who prints one that is as usual has no fault of its own.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.training.reduced_losses import REDUCED
 
 _STEPS = 4  # with finite losses of all ranks
@@ -21,7 +19,7 @@ _ROUNDED, _MOSTLY = 2e-3, 0.9  # of a mean as it is printed; of the steps
 _BOTH = 2
 
 
-def with_means_of_all(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_means_of_all(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; such rows of phase `reduced`."""
     steps = tables["steps"]
     is_told = pl.col("rank").is_not_null() & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
@@ -64,8 +62,6 @@ def _is_mean(told: pl.DataFrame, place: int) -> bool:
         (pl.col("_count").max() == _BOTH).alias("is_both"),
         (own.n_unique() > 1).alias("differs"),
     )
-    steps = steps.filter(
-        pl.col("is_whole") & pl.col("is_both") & pl.col("mean").is_finite() & pl.col("told").is_finite()
-    )
+    steps = steps.filter("is_whole", "is_both", pl.col("mean").is_finite(), pl.col("told").is_finite())
     is_it = pl.col("differs") & ((pl.col("mean") - pl.col("told")).abs() <= _ROUNDED * pl.col("told").abs())
     return steps.height >= _STEPS and float(steps.select(is_it.mean()).item()) >= _MOSTLY

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.model.told import has_kind
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.unanimous import unanimous
 
 _KIND = "replica_mismatch"
 _NAMED = ("rank", "name", "host", "address", "uuid")  # columns of `ranks`
 
 
-def with_named_figures(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_named_figures(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; figures of a failed check by rank."""
     events = tables["events"]
     is_list = (pl.col("kind") == _KIND) & pl.col("detail").str.contains('"figures"', literal=True)
@@ -29,9 +29,8 @@ def with_named_figures(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     told = [(row, _by_rank(json.loads(detail), names)) for row, detail in rows.select("_row", "detail").iter_rows()]
     found = [(row, [*map(int, said["figures"])], json.dumps(said)) for row, said in told if said is not None]
     schema = {"_row": pl.UInt32(), "_ranks": pl.List(pl.Int64), "_detail": pl.String()}
-    joined = events.with_row_index("_row").join(
-        pl.DataFrame(found, schema=schema, orient="row"), on="_row", how="left", maintain_order="left"
-    )
+    figures = pl.DataFrame(found, schema=schema, orient="row")
+    joined = events.with_row_index("_row").join(figures, on="_row", how="left", maintain_order="left")
     is_nobodys = pl.col("names_ranks").list.len().fill_null(0) == 0
     filled = joined.with_columns(
         pl.when(is_nobodys).then(pl.coalesce("_ranks", "names_ranks")).otherwise("names_ranks").alias("names_ranks"),
@@ -49,7 +48,7 @@ def _by_rank(said: Mapping[str, object], names: Mapping[str, int]) -> dict[str, 
     return {**said, "figures": {str(rank): text for rank, text in zip(ranks, figures.values(), strict=True)}}  # type: ignore[dict-item]
 
 
-def _names(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, int]:
+def _names(tables: Tables) -> dict[str, int]:
     """Names that are of one rank alone, as that of its own file may be, → the rank."""
     said, files = (tables[name].filter(pl.col("rank").is_not_null()) for name in ("ranks", "files"))
     told = [said.select("rank", pl.col(name).cast(pl.String).alias("name")) for name in _NAMED]

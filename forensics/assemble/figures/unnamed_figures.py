@@ -8,13 +8,11 @@ What every rank tells for itself, and beside it the mean of all of them, equal o
 it stands for each rank's own loss.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.figures.common_figures import with_common
 from forensics.assemble.figures.figure_pairs import figure_pairs
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.replica_names import says_what
 from parsers.text.sides import side_of
 
@@ -27,7 +25,7 @@ _GROWS = 1.5  # times what it was at first, at the end
 _WHO = ("file", "rank", "name")
 
 
-def with_unnamed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_unnamed(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same without rows of phase `figures`; those of the figure that stands for the loss are lines of the training."""
     tables = with_common(tables)
     steps = tables["steps"]
@@ -45,12 +43,8 @@ def with_unnamed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl
     numbered = told.with_row_index("_row").join(chosen, on="_row", maintain_order="left")
     is_seen = pl.lit(True).alias("loss_seen")
     lines = numbered.with_columns(pl.col("_loss").alias("loss"), is_seen, pl.lit("train").alias("phase"))
-    rest = kept.join(
-        lines.select("file", "line", "record", "rank", "step"),
-        on=["file", "line", "record", "rank", "step"],
-        how="anti",
-        nulls_equal=True,
-    )
+    place = ["file", "line", "record", "rank", "step"]
+    rest = kept.join(lines.select(place), on=place, how="anti", nulls_equal=True)
     return {**tables, "steps": pl.concat([rest, lines.select(steps.columns)])}
 
 
@@ -95,9 +89,8 @@ def _averaged(series: pl.DataFrame) -> str | None:
 def _turned(series: pl.DataFrame) -> str | None:
     """The figure that went bad first."""
     size = pl.col("value").abs()
-    early = (
-        size.filter(pl.col("value").is_finite() & (pl.int_range(pl.len()).over(_WHO) < _BEFORE)).median().over("name")
-    )
+    is_early = pl.col("value").is_finite() & (pl.int_range(pl.len()).over(_WHO) < _BEFORE)
+    early = size.filter(is_early).median().over("name")
     beyond = size > _BEYOND * pl.max_horizontal(early, pl.lit(1.0))
     bad = pl.col("value").is_finite().not_() | beyond.fill_null(False)
     step = pl.col("step")

@@ -17,10 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from forensics.assemble.figures.bar_counts import without_bar_counts
-from forensics.assemble.figures.gauge_steps import with_gauged_steps
-from forensics.assemble.figures.placed_checks import with_placed_checks
-from forensics.assemble.figures.step_parts import with_parts
+from forensics.assemble.figures.steps_told import with_gauged_steps, with_parts, with_placed_checks, without_bar_counts
 from forensics.assemble.figures.unnamed_figures import with_unnamed
 from forensics.assemble.runs.foreign_dumps import without_foreign_dumps
 from forensics.assemble.runs.launches import Launch, launches, spans_of
@@ -30,12 +27,13 @@ from forensics.assemble.who.path_hosts import with_hosts_of_paths
 from forensics.model.said import Said, joined
 from forensics.model.told import told_by
 from forensics.words import views as words
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import TableName, Tables, spelled
 
 if TYPE_CHECKING:
     from forensics.model.incident import Incident
 
-Tables = dict[TableName, pl.DataFrame]
+Rows = dict[TableName, pl.DataFrame]
+_Spans = Mapping[str, Mapping[int, tuple[int, int]]]  # basis → attempt → (first, last)
 _RESTARTS = 400  # of one log; months of training with several a day
 _SLACK_NS = 600 * 1_000_000_000  # how much later than a time-out a log may end
 _TIMEOUT_MS = 1_800_000  # where a dump does not say its own
@@ -44,7 +42,7 @@ _TIMEOUT_MS = 1_800_000  # where a dump does not say its own
 class Attempts(msgspec.Struct, frozen=True):
     """`tables`: attempt number → its rows, oldest first. `doubts`: what could not be decided. `left_out`: what is of none."""
 
-    tables: dict[int, Tables]
+    tables: dict[int, Rows]
     doubts: tuple[Said, ...] = ()
     left_out: tuple[Said, ...] = ()
 
@@ -62,14 +60,14 @@ class Attempts(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(incident, verdict=verdict)
 
 
-def split_attempts(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Tables]:
+def split_attempts(tables: Tables) -> dict[int, Rows]:
     """Attempt number → the tables of that attempt, in ascending order."""
     return attempts_of(tables).tables
 
 
-def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
+def attempts_of(tables: Tables) -> Attempts:
     """Evidence tables → attempts, after the names of files told whose host they are from and a bar's count is no step
-    (bar_counts.py), and figures without a known name are none or stand for the loss (unnamed_figures.py), each without flight records of another launch (foreign_dumps.py)."""
+    (steps_told.py), and figures without a known name are none or stand for the loss (unnamed_figures.py), each without flight records of another launch (foreign_dumps.py)."""
     named = with_gauged_steps(with_one_name_each(with_hosts_of_paths(tables)))
     found = _told_apart(with_placed_checks(without_bar_counts(with_unnamed(with_parts(named)))))
     own = {number: without_foreign_dumps(rows) for number, rows in found.tables.items()}
@@ -77,7 +75,7 @@ def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
     return Attempts({number: rows for number, (rows, _) in own.items()}, found.doubts, left_out)
 
 
-def _told_apart(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
+def _told_apart(tables: Tables) -> Attempts:
     """A bundle with one attempt is passed on as it is."""
     found, doubts = launches(tables)
     numbers, cuts = _by_folder(tables, found)
@@ -91,7 +89,7 @@ def _told_apart(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
         numbers, cuts = list(range(1 + max([len(dumped), *(len(lines) for lines in begun.values())]))), {}
     for file, lines in begun.items():
         if file not in cuts and len(lines) == len(numbers) - 1:
-            cuts[file] = _numbered([0, *lines])
+            cuts[file] = [(line, number) for number, line in enumerate([0, *lines])]
     cuts, more = _placed(tables, cuts, len(numbers), spans_of(tables), begun, dumped)
     return Attempts(_divided(tables, cuts, numbers), (*doubts, *more))
 
@@ -107,11 +105,7 @@ def _believable(begun: Mapping[str, list[int]]) -> tuple[dict[str, list[int]], t
 Cuts = dict[str, list[tuple[int, int]]]
 
 
-def _numbered(lines: list[int]) -> list[tuple[int, int]]:
-    return [(line, number) for number, line in enumerate(lines)]
-
-
-def _by_folder(tables: Mapping[TableName, pl.DataFrame], found: list[Launch]) -> tuple[list[int], Cuts]:
+def _by_folder(tables: Tables, found: list[Launch]) -> tuple[list[int], Cuts]:
     """(numbers of the attempts, cuts of the files that a folder or a job id places). One launch keeps its numbers."""
     said = dict(tables["files"].select("file", "attempt").iter_rows())
     keys = sorted({(order, said[file] or 0) for order, one in enumerate(found) for file in one.files})
@@ -131,12 +125,7 @@ def _spans(stamps: pl.DataFrame, cuts: Cuts) -> dict[str, dict[int, tuple[int, i
 
 
 def _placed(
-    tables: Mapping[TableName, pl.DataFrame],
-    cuts: Cuts,
-    count: int,
-    stamps: pl.DataFrame,
-    begun: Iterable[str],
-    dumped: list[int],
+    tables: Tables, cuts: Cuts, count: int, stamps: pl.DataFrame, begun: Iterable[str], dumped: list[int]
 ) -> tuple[Cuts, tuple[Said, ...]]:
     """Cuts of all files. Files that nothing places are in the newest attempt; (…, doubts about them)."""
     whole = dict(cuts)
@@ -159,7 +148,7 @@ def _placed(
     return whole, (words.LINES_OF_WHICH_ATTEMPT(files=joined(lost[:3], ", ")),) if lost else ()
 
 
-def _overlap(spans: Mapping[str, Mapping[int, tuple[int, int]]]) -> bool:
+def _overlap(spans: _Spans) -> bool:
     """Did one attempt go on after the next had begun?"""
     ordered = (sorted(of.values()) for of in spans.values())
     return any(after[0] < before[1] for times in ordered for before, after in pairwise(times))
@@ -198,7 +187,7 @@ def _by_time(stamps: pl.DataFrame, starts: Mapping[str, list[int]]) -> Cuts:
 
 
 @told_by("operations", nothing=list[int])
-def _restarts_of_dumps(tables: Mapping[TableName, pl.DataFrame]) -> list[int]:
+def _restarts_of_dumps(tables: Tables) -> list[int]:
     """Times (ns) at which a launch had begun, where nothing but flight records tells: two records of one rank and backend (each
     counts for itself) that do not overlap in time, the later of which counts its calls from anew. The fewest times that explain all such pairs."""
     recorded = tables["operations"].lazy().select("rank", "backend", "file", "op_id", "time_created_ns", "line")
@@ -220,7 +209,7 @@ def _restarts_of_dumps(tables: Mapping[TableName, pl.DataFrame]) -> list[int]:
     return found
 
 
-def _newest_entries(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _newest_entries(tables: Tables) -> pl.DataFrame:
     """file, newest, timeout (ns): when the last call of a flight record was made."""
     recorded = tables["operations"].lazy().select("file", "time_created_ns", "timeout_ms", "line")
     made = recorded.filter(pl.col("time_created_ns").is_not_null() & pl.col("line").is_null())
@@ -229,13 +218,7 @@ def _newest_entries(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return spelled(newest.collect(engine="streaming")).sort("file")
 
 
-def _dumped(
-    newest: int,
-    timeout: int,
-    starts: Mapping[str, list[int]],
-    spans: Mapping[str, Mapping[int, tuple[int, int]]],
-    count: int,
-) -> int | None:
+def _dumped(newest: int, timeout: int, starts: Mapping[str, list[int]], spans: _Spans, count: int) -> int | None:
     """The attempt in which a dump was written: by time; by stamps without zone only where exactly one attempt ended
     between the last call and its time-out."""
     if "utc" in starts:
@@ -252,18 +235,16 @@ def _marked(frame: pl.DataFrame, cuts: Cuts) -> pl.DataFrame:
     places = pl.DataFrame(listed, schema={"file": pl.String, "_line": pl.Int64, "_at": pl.Int64}, orient="row")
     numbered = frame.with_row_index("_row")
     line = pl.col("line") if "line" in frame.columns else pl.lit(None, pl.Int64)
-    keyed = numbered.select("_row", pl.col("file").cast(pl.String), line.fill_null((1 << 63) - 1).alias("_line")).sort(
-        "_line"
-    )
+    keyed = numbered.select("_row", pl.col("file").cast(pl.String), _line=line.fill_null((1 << 63) - 1)).sort("_line")
     found = keyed.join_asof(places.sort("_line"), on="_line", by="file", check_sortedness=False)
     return numbered.join(found.select("_row", "_at"), on="_row", how="left", maintain_order="left").drop("_row")
 
 
-def _divided(tables: Mapping[TableName, pl.DataFrame], cuts: Cuts, numbers: list[int]) -> dict[int, Tables]:
+def _divided(tables: Tables, cuts: Cuts, numbers: list[int]) -> dict[int, Rows]:
     """The rows of each attempt. A file is listed in every attempt that it has lines of; a host's clock and the map of the
     hosts hold for all."""
     newest = len(numbers) - 1
-    split: dict[int, Tables] = {number: {} for number in numbers}
+    split: dict[int, Rows] = {number: {} for number in numbers}
     inside = {file: {at for _, at in lines} for file, lines in cuts.items()}
     for name, frame in tables.items():
         if name == "files":

@@ -4,20 +4,18 @@ Members of a default group are fixed when a process joins the job. Where more th
 agree, one that states others was not made by a process of this launch, whatever rank its name says.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.model.said import Said, joined
 from forensics.words import views as words
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _FEWEST = 3  # records that agree
 _OF_RECORDS: tuple[TableName, ...] = ("operations", "groups", "progress", "stacks", "ranks", "settings")
 
 
 def without_foreign_dumps(
-    tables: Mapping[TableName, pl.DataFrame],
+    tables: Tables,
 ) -> tuple[dict[TableName, pl.DataFrame], tuple[Said, ...]]:
     """Tables of one attempt → those without the rows of such records, and a sentence that names them."""
     if tables["groups"].height <= _FEWEST:  # too few to agree against one

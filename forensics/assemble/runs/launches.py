@@ -18,7 +18,7 @@ import polars as pl
 from forensics.assemble.runs.numbered_runs import numbered_runs, rotated_runs, runs_of_each
 from forensics.model.said import Said, joined
 from forensics.words import views as words
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import TableName, Tables, spelled
 from parsers.text.patterns import regex
 from parsers.text.stamps import DAY_NS
 
@@ -47,7 +47,7 @@ class Launch(msgspec.Struct):
         return {file.partition(f"/{name}/")[0] for file in self.files for name in self.names if f"/{name}/" in file}
 
 
-def spans_of(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def spans_of(tables: Tables) -> pl.DataFrame:
     """file, line, basis, time: every stamp of a log that counts from 1970, in order of place."""
     parts = [
         tables[name]
@@ -58,7 +58,7 @@ def spans_of(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(parts).sort("file", "line", nulls_last=True)
 
 
-def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tuple[Said, ...]]:
+def launches(tables: Tables) -> tuple[list[Launch], tuple[Said, ...]]:
     """(launches in order of time, what could not be decided). Files that name no launch are in none."""
     named: dict[str, Launch] = {}
     has_folders = tables["files"]["attempt"].is_not_null().any()
@@ -67,7 +67,7 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
         name = launch or ("" if attempt is not None else job[1] if job else None)
         if name is not None:
             named.setdefault(name, Launch({name}, [])).files.append(file)
-    spans = dict(_spans(spans_of(tables)))
+    spans = _spans(spans_of(tables))
     if not has_folders:
         _add_numbered(named, tables["files"]["file"].to_list(), spans)
         if not named:
@@ -135,11 +135,8 @@ def _add_numbered(
             parts: dict[str, list[str]] = {}
             for file, found in zip(own, numbers, strict=True):
                 parts.setdefault(found[place], []).append(file)
-            if (
-                min(map(len, parts)) >= _ID
-                and 1 < len(parts) < len(own)
-                and (parts.keys() & named.keys() or _apart(parts, place, spans))
-            ):
+            is_id = min(map(len, parts)) >= _ID and 1 < len(parts) < len(own)
+            if is_id and (parts.keys() & named.keys() or _apart(parts, place, spans)):
                 for job, part in parts.items():
                     named.setdefault(job, Launch({job}, [])).files += part
                 break
@@ -148,13 +145,12 @@ def _add_numbered(
 def _left_lying(files: pl.DataFrame) -> dict[str, Launch]:
     """Table `files` → the files of ranks as an older and a newer launch, where a smaller one wrote over the lower ranks' files."""
     told = files.filter(pl.col("rank").is_not_null() & pl.col("time_first_ns").is_not_null())
-    span = told.select("file", "rank", first="time_first_ns", last=pl.coalesce("time_last_ns", "time_first_ns")).sort(
-        "rank"
-    )
+    last = pl.coalesce("time_last_ns", "time_first_ns")
+    span = told.select("file", "rank", first="time_first_ns", last=last).sort("rank")
     by_rank = span.group_by("rank", maintain_order=True).agg(pl.col("first").min(), pl.col("last").max())
-    ranks, first, last = (by_rank[name].to_list() for name in ("rank", "first", "last"))
+    ranks, begun, ended = (by_rank[name].to_list() for name in ("rank", "first", "last"))
     for count in range(1, len(ranks)):
-        if ranks[:count] == list(range(count)) and max(last[count:]) + DAY_NS < min(first[:count]):
+        if ranks[:count] == list(range(count)) and max(ended[count:]) + DAY_NS < min(begun[:count]):
             newer = pl.col("rank") < count
             older, own = (span.filter(one)["file"].to_list() for one in (~newer, newer))
             return {"before": Launch({"before"}, older), "newest": Launch({"newest"}, own)}
@@ -187,10 +183,8 @@ def _is_one(one: Launch, other: Launch) -> bool:
         return bool(one.places and other.places) and not one.places & other.places and _were_together(one, other)
     if {_RANDOM.sub("", name) for name in one.names} & {_RANDOM.sub("", name) for name in other.names}:
         return True
-    at_once = any(
-        one.spans[basis][0] <= other.spans[basis][1] and other.spans[basis][0] <= one.spans[basis][1]
-        for basis in one.spans.keys() & other.spans.keys()
-    )
+    both = [(one.spans[basis], other.spans[basis]) for basis in one.spans.keys() & other.spans.keys()]
+    at_once = any(mine[0] <= theirs[1] and theirs[0] <= mine[1] for mine, theirs in both)
     return bool(one.ranks and other.ranks and at_once)
 
 
@@ -239,7 +233,7 @@ def _ordered(found: list[Launch]) -> tuple[list[Launch], tuple[Said, ...]]:
     return order, (words.WHICH_LAUNCH_FIRST(launches=joined(map(_name, order), "; ")),)
 
 
-def _ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
+def _ranks(tables: Tables) -> dict[str, list[int]]:
     parts = []
     for name in _SPOKEN:
         frame = tables[name]
@@ -253,9 +247,9 @@ def _ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
     return dict(pl.concat(parts).unique().group_by("file").agg("rank").iter_rows())
 
 
-def _spans(stamps: pl.DataFrame) -> Iterable[tuple[str, dict[str, tuple[int, int]]]]:
+def _spans(stamps: pl.DataFrame) -> dict[str, dict[str, tuple[int, int]]]:
     per_file: dict[str, dict[str, tuple[int, int]]] = {}
     ends = stamps.group_by("file", "basis").agg(pl.col("time").min().alias("first"), pl.col("time").max().alias("last"))
     for file, basis, first, last in ends.iter_rows():
         per_file.setdefault(file, {})[basis] = (first, last)
-    return per_file.items()
+    return per_file

@@ -20,7 +20,7 @@ from itertools import pairwise
 import msgspec
 import polars as pl
 
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 from parsers.text.patterns import regex
 
 _NUMBER = regex(r"\d{1,6}")
@@ -40,7 +40,7 @@ class _Own(msgspec.Struct, frozen=True):
     loads: bool
 
 
-def numbered_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dict[str, list[str]]:
+def numbered_runs(tables: Tables, spans: _Spans) -> dict[str, list[str]]:
     """Tables and the stamps of each file (basis → first, last) → number → the files of that run, oldest first; none where nothing
     shows runs."""
     own = _shown(tables)
@@ -57,7 +57,7 @@ def numbered_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> di
     return {}
 
 
-def rotated_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dict[str, list[str]]:
+def rotated_runs(tables: Tables, spans: _Spans) -> dict[str, list[str]]:
     """The same → name of a file → that file, oldest first, of a log and what was put aside of it; none where nothing shows runs."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     files = tables["files"]["file"].to_list()
@@ -78,15 +78,14 @@ def rotated_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dic
     for one, two in pairwise(order):
         before, after = own[one], own[two]
         goes_on = before.first < after.first <= before.last + before.every
-        is_over = (
-            after.loads or one in stopped or (len(before.ranks) > 0 and before.ranks <= ended.get(one, frozenset()))
-        )
+        has_ended = len(before.ranks) > 0 and before.ranks <= ended.get(one, frozenset())
+        is_over = after.loads or one in stopped or has_ended
         if not (goes_on and is_over and before.ranks == after.ranks and _is_after(spans[one], spans[two])):
             return {}
     return {file: [file] for file in order}
 
 
-def runs_of_each(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dict[str, list[str]]:
+def runs_of_each(tables: Tables, spans: _Spans) -> dict[str, list[str]]:
     """The same → number → the files of that run, of folders of each rank; none where nothing shows runs."""
     own = {file: one for file, one in _shown(tables).items() if "/" in file}
     if any(len(one.ranks) != 1 for one in own.values()):
@@ -106,9 +105,8 @@ def runs_of_each(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dic
             continue
         order = [{sorted(had)[nth][1] for had in of_rank.values()} for nth in range(count)]
         shown = [[file for folder in run for file in folders[folder]] for run in order]
-        if len(folders) == count * len(of_rank) and all(
-            _all_after(one, two, own, spans) for one, two in pairwise(shown)
-        ):
+        are_all = len(folders) == count * len(of_rank)
+        if are_all and all(_all_after(one, two, own, spans) for one, two in pairwise(shown)):
             every = tables["files"]["file"].to_list()
             inside = [[f"{folder}/" for folder in sorted(run)] for run in order]
             return {str(nth): [one for one in every if one.startswith(tuple(run))] for nth, run in enumerate(inside)}
@@ -131,11 +129,9 @@ def _whole(files: Sequence[str], spans: _Spans) -> dict[str, tuple[int, int]]:
     }
 
 
-def _ended(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, frozenset[int]]:
+def _ended(tables: Tables) -> dict[str, frozenset[int]]:
     """File → the ranks whose ends it tells."""
-    told = tables["events"].filter(
-        (pl.col("kind") == "exit") & (pl.col("rank_space") == "global") & pl.col("rank").is_not_null()
-    )
+    told = tables["events"].filter((pl.col("kind") == "exit") & (pl.col("rank_space") == "global")).drop_nulls("rank")
     return {file: frozenset(ranks) for file, ranks in told.group_by("file").agg("rank").iter_rows()}
 
 
@@ -155,7 +151,7 @@ def _groups(files: Sequence[str]) -> Iterator[tuple[bool, dict[str, dict[str, st
             yield is_folder, runs
 
 
-def _shown(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, _Own]:
+def _shown(tables: Tables) -> dict[str, _Own]:
     """File → what it shows, of files with steps of a training."""
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True)).select("file", "rank", "step")
     counted = tables["tensors"].filter(pl.col("phase").ne_missing("eval")).select("file", "rank", "step")

@@ -23,11 +23,10 @@ import polars as pl
 
 from forensics.assemble.runs.launches import widest
 from parsers.schema.parser import PATH
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import TableName, Tables, spelled
 from parsers.text.patterns import regex
 from parsers.who.labels.engine_labels import SHARD
 
-Tables = Mapping[TableName, pl.DataFrame]
 _Spans = Mapping[str, tuple[int | None, int | None]]
 _DIGITS = regex(r"\d+")
 _WORD = regex(r"[A-Za-z]+")
@@ -94,16 +93,13 @@ def register(tables: Tables) -> pl.DataFrame:
 
 def _claims(ranks: pl.DataFrame) -> pl.DataFrame:
     """Statements of the table `ranks`, one name a row."""
-    told = ranks.filter(pl.col("rank").is_not_null())
-    parts = [_named(told, column, name, pl.col("how")) for column, name in NAMES.items()]
-    return pl.concat(parts)
+    return pl.concat([_named(ranks, column, name, pl.col("how")) for column, name in NAMES.items()])
 
 
 def _files(files: pl.DataFrame) -> pl.DataFrame:
     """Files of one process."""
-    return _named(
-        files.with_columns(line=pl.lit(None, pl.Int64), value=pl.col("file")), "value", "file", pl.lit("file")
-    )
+    placed = files.with_columns(line=pl.lit(None, pl.Int64), value=pl.col("file"))
+    return _named(placed, "value", "file", pl.lit("file"))
 
 
 def _pids(frame: pl.DataFrame, how: str) -> pl.DataFrame:
@@ -145,9 +141,8 @@ def programs(tables: Tables) -> list[Program]:
         for place in _places(file):
             own_files[place].add(file)
     worlds = _worlds(tables["ranks"])
-    sizes = {
-        place: max((worlds[file] for file in own_files[place] if file in worlds), default=None) for place in several
-    }
+    told_sizes = {place: [worlds[file] for file in own_files[place] if file in worlds] for place in several}
+    sizes = {place: max(told, default=None) for place, told in told_sizes.items()}
     apart: dict[_Place, str] = {}
     for places in beside.values():
         for one, other in combinations(places[:_MOST], 2):
@@ -190,13 +185,9 @@ def _engines(speaking: pl.DataFrame, claims: pl.DataFrame, worlds: Mapping[str, 
     others = frozenset(speaking.filter(~pl.col("file").is_in(list(engines)))["rank"])
     if not any(own & others for own in engines.values()):
         return []
+    sizes = {file: len(own) if own == {*range(len(own))} else None for file, own in engines.items()}
     return [
-        Program(
-            PurePosixPath(file).stem,
-            worlds.get(file, len(own) if own == {*range(len(own))} else None),
-            own,
-            frozenset({file}),
-        )
+        Program(PurePosixPath(file).stem, worlds.get(file, sizes[file]), own, frozenset({file}))
         for file, own in engines.items()
     ]
 
@@ -225,9 +216,8 @@ def _without_ranks(tables: Tables, speaking: pl.DataFrame) -> list[Program]:
         files[_folder(file)].add(file)
     world = max(_worlds(tables["ranks"]).values(), default=None)
     own = [Program(name, world, job, frozenset(files[name])) for name in folders]
-    return sorted(
-        [*own, *(Program(name, None, frozenset(), frozenset(files[name])) for name in others)], key=attrgetter("name")
-    )
+    own += [Program(name, None, frozenset(), frozenset(files[name])) for name in others]
+    return sorted(own, key=attrgetter("name"))
 
 
 def _folder(file: str) -> str:

@@ -12,14 +12,13 @@ ranks that print into one file without their number (a fall of a few steps alone
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
 from functools import partial
 
 import polars as pl
 
 from forensics.model.told import told_by
 from parsers.pytorch.elastic import RENDEZVOUS
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 _DISORDER = 3  # steps that ranks may be apart which print into one file
 _REQUEUED = r"(?i)\brequeue"
@@ -33,7 +32,7 @@ _INTRODUCED = ("introduction", "process line", "Ray Train")  # `how` of what pro
 _STOPS = ("exit", "first_failure", "closing_signal")  # what launchers say of the end of processes
 
 
-def restarts(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
+def restarts(tables: Tables) -> dict[str, list[int]]:
     """File → the lines at which another launch begins, ascending; files with one launch are left out."""
     counted = _counted_anew(tables["tensors"])
     kinds = (_recounted, _told, _new_process, _introduced_anew, _ended_again, _taken_over, _fallen)
@@ -61,27 +60,22 @@ def _counted_anew(tensors: pl.DataFrame) -> dict[str, list[int]]:
     falls = rows.filter(pl.col("step") < pl.col("step_before"))
     falls = falls.filter(pl.all_horizontal(pl.col(name) == pl.col(f"{name}_before") for name in who)).drop_nulls("line")
     told = falls.group_by("rank").agg(pl.col("file").n_unique().alias("files"), pl.len().alias("count"))
-    if (
-        told.height < max(1, tensors["rank"].n_unique())
-        or told["count"].n_unique() > 1
-        or told["files"].to_list() != [1] * told.height
-    ):
+    is_alike = told["count"].n_unique() == 1 and told["files"].to_list() == [1] * told.height
+    if told.height < max(1, tensors["rank"].n_unique()) or not is_alike:
         return {}
     return {file: sorted(lines) for file, lines in falls.group_by("file").agg("line").sort("file").iter_rows()}
 
 
-def _trained(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
-    steps = tables["steps"].filter(
-        pl.col("line").is_not_null() & pl.col("step").is_not_null() & pl.col("holder").is_null()
-    )
-    return steps.filter((pl.col("phase") == "train").fill_null(True))
+def _trained(tables: Tables) -> pl.DataFrame:
+    steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("holder").is_null())
+    return steps.drop_nulls(["line", "step"])
 
 
-def _events(tables: Mapping[TableName, pl.DataFrame], *kinds: str) -> pl.DataFrame:
+def _events(tables: Tables, *kinds: str) -> pl.DataFrame:
     return tables["events"].filter(pl.col("kind").is_in(kinds) & pl.col("line").is_not_null())
 
 
-def _rendezvous(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _rendezvous(tables: Tables) -> pl.DataFrame:
     """file, line, host, count, size: what an agent says when its workers begin."""
     counts = tables["settings"].filter((pl.col("name") == "restart_count") & pl.col("line").is_not_null())
     counts = counts.select("file", "line", "host", pl.col("value").cast(pl.Int64, strict=False).alias("count"))
@@ -90,7 +84,7 @@ def _rendezvous(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return counts.join(sizes, on=["file", "line"], how="full", coalesce=True).sort("file", "line")
 
 
-def _life(tables: Mapping[TableName, pl.DataFrame], those: pl.DataFrame) -> pl.DataFrame:
+def _life(tables: Tables, those: pl.DataFrame) -> pl.DataFrame:
     """file, line of all that only a running launch prints, in the files of `those`: also what a process says of itself that introduced itself there."""
     known = tables["ranks"].filter(pl.col("how").is_in(_INTRODUCED)).select("file", "pid").drop_nulls().unique()
     own = tables["events"].filter(pl.col("line").is_not_null()).join(known, on=["file", "pid"], how="semi")
@@ -100,7 +94,7 @@ def _life(tables: Mapping[TableName, pl.DataFrame], those: pl.DataFrame) -> pl.D
 
 
 @told_by("settings", "ranks", nothing=_no_sign)
-def _recounted(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _recounted(tables: Tables) -> pl.DataFrame:
     """An agent counts its restarts; agents of several hosts may say the same number into one file."""
     said = _rendezvous(tables)
     changed = pl.col("count") > pl.col("count").cum_max().shift(1).over("file")
@@ -113,14 +107,14 @@ def _recounted(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 
 @told_by("events", kinds=("membership", "scheduler"), nothing=_no_sign)
-def _told(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _told(tables: Tables) -> pl.DataFrame:
     """An agent or a scheduler announces a restart; it begins with the next line of a running launch."""
     said = _events(tables, "membership").filter(pl.col("code").is_in(["failed", "unhealthy"]))
     queued = _events(tables, "scheduler").filter(pl.col("text").str.contains(_REQUEUED))
     return _begun_after(tables, pl.concat([said, queued]).select("file", pl.col("line").alias("after")))
 
 
-def _begun_after(tables: Mapping[TableName, pl.DataFrame], places: pl.DataFrame) -> pl.DataFrame:
+def _begun_after(tables: Tables, places: pl.DataFrame) -> pl.DataFrame:
     """`places` (file, after, …) with `until`: the next line of a running launch."""
     life = _life(tables, places)
     begun = life.with_columns(pl.col("line").alias("until")).sort("until")
@@ -135,11 +129,9 @@ def _begun_after(tables: Mapping[TableName, pl.DataFrame], places: pl.DataFrame)
 
 
 @told_by("events", kinds=("job_start",), nothing=_no_sign)
-def _new_process(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _new_process(tables: Tables) -> pl.DataFrame:
     """The same rank says again that it starts, under a pid that it did not have before."""
-    starts = _events(tables, "job_start").filter(
-        pl.col("pid").is_not_null() & pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
-    )
+    starts = _events(tables, "job_start").filter(pl.col("rank_space") == "global").drop_nulls(["pid", "rank"])
     who = ["file", "rank"]
     starts = starts.sort("file", "line").with_columns(
         pl.col("line").shift(1).over(who).alias("_before"), pl.col("pid").is_first_distinct().over([*who, "pid"]).alias("_new")
@@ -152,37 +144,30 @@ def _new_process(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 
 @told_by("ranks", nothing=_no_sign)
-def _introduced_anew(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _introduced_anew(tables: Tables) -> pl.DataFrame:
     """After the end of a process, most ranks introduce themselves under pids that they did not have before, and the old ones are not
     told again. One process that is replaced is none."""
     again = _other_pids(tables, *_INTRODUCED)
     if not again.height:
         return _no_sign()
-    told = (
-        tables["ranks"]
-        .filter(pl.col("how").is_in(_INTRODUCED))
-        .group_by("file")
-        .agg(pl.col("rank").n_unique().alias("_all"))
-    )
+    said = tables["ranks"].filter(pl.col("how").is_in(_INTRODUCED))
+    told = said.group_by("file").agg(pl.col("rank").n_unique().alias("_all"))
     again = again.join(told, on="file").filter(2 * pl.col("rank").n_unique().over("file") > pl.col("_all"))
     ended = _first_between(again.rename({"until": "line"}), _events(tables, *_ENDS).select("file", "line"), "_end")
     return ended.filter(pl.col("_end").is_not_null()).select("after", pl.col("line").alias("until"), "file")
 
 
 @told_by("ranks", nothing=_no_sign)
-def _ended_again(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _ended_again(tables: Tables) -> pl.DataFrame:
     """An agent's table tells of the end of a rank whose end, as another process, it has told before: the later one began in between."""
     again = _other_pids(tables, "elastic failure table")
     if not again.height:
         return _no_sign()
-    return (
-        _begun_after(tables, again.select("file", "after", pl.col("until").alias("_ended")))
-        .filter(pl.col("until") < pl.col("_ended"))
-        .drop("_ended")
-    )
+    begun = _begun_after(tables, again.select("file", "after", _ended="until"))
+    return begun.filter(pl.col("until") < pl.col("_ended")).drop("_ended")
 
 
-def _other_pids(tables: Mapping[TableName, pl.DataFrame], *how: str) -> pl.DataFrame:
+def _other_pids(tables: Tables, *how: str) -> pl.DataFrame:
     """file, rank, after, until: where a file tells a pid of a rank in a way that told another one of it before, which never comes again."""
     who = ["file", "rank"]
     claims = tables["ranks"].filter(pl.col("how").is_in(how) & pl.col("line").is_not_null())
@@ -194,7 +179,7 @@ def _other_pids(tables: Mapping[TableName, pl.DataFrame], *how: str) -> pl.DataF
 
 
 @told_by("events", kinds=("comm_init_start",), nothing=_no_sign)
-def _taken_over(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _taken_over(tables: Tables) -> pl.DataFrame:
     """After a launcher told of an end, communicators are set up on every device that had one, all by new processes, and the old
     ones are not heard again: a pod's log goes on when its container starts anew. Where some only come back, or the old
     ones still speak, worlds of one job share a log (a trainer beside engines of inference)."""
@@ -218,7 +203,7 @@ def _taken_over(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 
 @told_by("steps", nothing=_no_sign)
-def _fallen(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _fallen(tables: Tables) -> pl.DataFrame:
     """Step numbers of one printer that fall, or are said again, for a reason; the launch begins where the reason stands."""
     who = ["file", "rank", "local_rank", "framework"]
     steps = _trained(tables).select(*who, "line", "step").sort("file", "line", maintain_order=True)
@@ -234,18 +219,15 @@ def _fallen(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     if not falls.height:
         return _no_sign()
     queued = _events(tables, "scheduler").filter(pl.col("text").str.contains(_REQUEUED))
-    strong = pl.concat(
-        [part.select("file", "line") for part in (_events(tables, *_BEGINS), queued, _rendezvous(tables))]
-    )
+    reasons = (_events(tables, *_BEGINS), queued, _rendezvous(tables))
+    strong = pl.concat([part.select("file", "line") for part in reasons])
     begins = pl.concat([part.select("file", "line") for part in (_events(tables, *_LIFE), _rendezvous(tables))])
     for name, places in (("_why", strong), ("_end", _events(tables, *_ENDS)), ("_begin", begins)):
         falls = _first_between(falls, places.select("file", "line"), name)
     far = pl.col("_step") - pl.col("step") > _DISORDER
     again = far & (2 * pl.col("step") > pl.col("_step"))
     # Ranks that tell their numbers are in no disorder: where all of them count anew after an end, they run again.
-    members = steps.group_by("file").agg(
-        pl.col("rank").n_unique().alias("_ranks"), pl.col("rank").null_count().alias("_of_none")
-    )
+    members = steps.group_by("file").agg(_ranks=pl.col("rank").n_unique(), _of_none=pl.col("rank").null_count())
     falls = falls.join(members, on="file")
     together = pl.col("rank").n_unique().over("file", "_end") == pl.col("_ranks")
     together &= (pl.col("_ranks") > 1) & (pl.col("_of_none") == 0)

@@ -9,14 +9,13 @@ who told it.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.assemble.starts.roll_calls import has_begun
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.connections import is_within_a_host, why_unmade
 from parsers.text.patterns import regex
 from parsers.who.lines.prefixes import strip
@@ -27,7 +26,7 @@ _DIGITS = regex(r"\d+")
 _FEWEST, _MOST = 3, 2 / 3  # ranks that print such a line, and of those that left a log
 
 
-def announced(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def announced(tables: Tables) -> pl.DataFrame:
     """Rows of `ranks` for each rank whose log tells of itself an address that never leaves its host, where most tell one that does."""
     said: defaultdict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     places: dict[tuple[int, str], dict[str, Any]] = {}
@@ -38,10 +37,8 @@ def announced(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             if len(found := {*_ADDRESS.findall(text)}) == 1:
                 [address] = found
                 said[_DIGITS.sub("#", text.replace(address, "@"))][row["rank"]].add(address)
-                place = {"file": row["file"], "line": number}
-                places.setdefault(
-                    (row["rank"], address), {"rank": row["rank"], "address": address, "how": PRINTED} | place
-                )
+                place = {"rank": row["rank"], "address": address, "how": PRINTED, "file": row["file"], "line": number}
+                places.setdefault((row["rank"], address), place)
     ranks = logs["rank"].n_unique()
     wrong: set[tuple[int, str]] = set()
     for own in said.values():
@@ -53,7 +50,7 @@ def announced(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return table("ranks", [places[key] for key in sorted(wrong)])
 
 
-def with_announced(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_announced(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same with such events."""
     told = announced(tables) if not has_begun(tables) else None
     if told is None or not told.height:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.who.lines.prefixes import strip
 
@@ -18,7 +18,7 @@ _FEWEST = 2  # others
 _INTRODUCED = "introduction"  # `ranks.how` of what a process says of itself
 
 
-def own_logs(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def own_logs(tables: Tables) -> pl.DataFrame:
     """Tables of one attempt → `files`, with the rank, too, of those in which one process alone says which it is."""
     said = tables["ranks"].filter((pl.col("how") == _INTRODUCED) & pl.col("rank").is_not_null())
     if not said.height:
@@ -41,9 +41,13 @@ def numbered_lines(row: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
         yield from enumerate(row["last_lines"], first_line(row))
 
 
+def kind_of(line: str) -> str:
+    """A line without what launchers put before it, and with # for its numbers."""
+    return _DIGITS.sub("#", strip(line).text)
+
+
 def kinds(lines: Iterable[str]) -> set[str]:
-    """Lines without what launchers put before them, and with # for their numbers."""
-    return {_DIGITS.sub("#", strip(line).text).strip() for line in lines} - {""}
+    return {kind_of(line).strip() for line in lines} - {""}
 
 
 def is_apart(files: pl.DataFrame, few: Collection[int], others: Collection[int]) -> bool:

@@ -25,8 +25,8 @@ import polars as pl
 from forensics.assemble.starts.announced import with_announced
 from forensics.assemble.starts.apart import is_apart, numbered_lines, own_logs
 from forensics.assemble.starts.left_out import with_left_out
-from forensics.assemble.starts.roll_calls import has_begun, missing_row, with_roll_calls
-from parsers.schema.tables import TableName, table
+from forensics.assemble.starts.roll_calls import ROLL_CALL, ROLL_COUNT, has_begun, missing_row, with_roll_calls
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.lines.prefixes import strip
@@ -58,9 +58,7 @@ class _Call(NamedTuple):
     line: int
 
 
-def with_missed(
-    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]
-) -> dict[TableName, pl.DataFrame]:
+def with_missed(tables: Tables, job: frozenset[int], seen: frozenset[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty; `seen`: those that left rows → the same with
     the events of counted starts, or these."""
     counted = with_roll_calls(_with_left(with_left_out(with_announced(tables))), job, seen)
@@ -77,11 +75,12 @@ def with_missed(
         return counted
     [rank] = whole
     goes_apart = is_apart(files, [rank], job - {rank}) or _fails_alone(files, rank)
-    is_named = goes_apart and not _waits(files, rank)
+    own = files.filter(pl.col("rank") == rank)["last_lines"].drop_nulls()
+    is_named = goes_apart and not any(_WAITS.search(line) for lines in own for line in lines[-_LAST:])
     last = {one.rank: one for one in calls if one.called == rank}
-    size = len(job)
+    code, counts = ROLL_CALL if is_named else ROLL_COUNT, {"joined": len(job) - 1, "expected": len(job)}
     rows = [
-        missing_row(one.rank, [rank], size - 1, size, is_named, file=one.file, line=one.line, text=one.text)
+        missing_row(one.rank, [rank], code, counts, file=one.file, line=one.line, text=one.text)
         for _, one in sorted(last.items())
     ]
     return {**counted, "events": pl.concat([counted["events"], table("events", rows)])}
@@ -112,7 +111,7 @@ def _said(row: Mapping[str, Any]) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _with_left(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def _with_left(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """The same, where rows of a barrier in a store name whom it leaves, if that is shown."""
     events = tables["events"]
     of_store = ((pl.col("kind") == "missing_members") & (pl.col("code") == STORE_BARRIER)).fill_null(False)
@@ -140,11 +139,6 @@ def _calls(files: pl.DataFrame) -> Iterator[_Call]:
     for template, own in of_kind.items():
         if len({one.called for one in own}) == 1 and _IN_VAIN.search(template):
             yield from own
-
-
-def _waits(files: pl.DataFrame, rank: int) -> bool:
-    own = files.filter(pl.col("rank") == rank)["last_lines"].drop_nulls()
-    return any(_WAITS.search(line) for lines in own for line in lines[-_LAST:])
 
 
 def _fails_alone(files: pl.DataFrame, rank: int) -> bool:

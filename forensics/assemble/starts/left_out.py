@@ -18,7 +18,7 @@ import polars as pl
 
 from forensics.assemble.starts.apart import is_apart, kinds, own_logs
 from forensics.model.signals import signal_of
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.signals import ASKING
 
 COUNTED = "store_clients"  # code of a store that counts who came
@@ -26,7 +26,7 @@ _WAY = 2  # kinds of lines that all who came have in common, and nobody else has
 Row = Mapping[str, Any]
 
 
-def with_left_out(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_left_out(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global, ends placed → the same, where a count names whom it leaves, if that is shown."""
     events = tables["events"]
     is_count = ((pl.col("kind") == "missing_members") & (pl.col("code") == COUNTED)).fill_null(False)
@@ -40,7 +40,7 @@ def with_left_out(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, p
     return {**tables, "events": pl.concat([events.filter(~is_count), table("events", made)])}
 
 
-def _left_out(tables: Mapping[TableName, pl.DataFrame], count: Row) -> list[int]:
+def _left_out(tables: Tables, count: Row) -> list[int]:
     said = json.loads(count["detail"] or "{}")
     came, all_ = str(said.get("joined", "")), str(said.get("expected", ""))
     if not (came.isdigit() and all_.isdigit() and 0 < int(came) < int(all_)):

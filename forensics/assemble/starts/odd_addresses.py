@@ -17,7 +17,7 @@ import polars as pl
 from forensics.assemble.starts.roll_calls import has_begun
 from forensics.assemble.who.identity import hosts_of_ranks
 from forensics.assemble.who.told_lines import speaker_of
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.who.places.dialled import DIALS, are_few
 
 REACHED, OTHERS = "reached", "came"  # in `detail`: what the others tried, and how many
@@ -26,9 +26,7 @@ _ANY = ("0.0.0.0", "::", "localhost", "127.0.0.1")
 _FEWEST = 2
 
 
-def with_odd_addresses(
-    tables: Mapping[TableName, pl.DataFrame], told: pl.DataFrame, identity: pl.DataFrame
-) -> dict[TableName, pl.DataFrame]:
+def with_odd_addresses(tables: Tables, told: pl.DataFrame, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global, and the rows that tell of addresses (told_lines.py) → the same with such events."""
     events = tables["events"]
     failed = events.filter(pl.col("severity").is_in(["error", "fatal"]) & pl.col("line").is_not_null())
@@ -76,7 +74,7 @@ def _odd(spoken: list[dict[str, Any]], hosts: Mapping[int, str], ends: Mapping[s
     return found
 
 
-def _ends(tables: Mapping[TableName, pl.DataFrame], failed: pl.DataFrame) -> dict[str, int]:
+def _ends(tables: Tables, failed: pl.DataFrame) -> dict[str, int]:
     """File → the first line of what failed in it, or its last one."""
     begun = pl.col("detail").str.extract(r'"from_line": (\d+)').cast(pl.Int64)
     first = failed.group_by(pl.col("file").cast(pl.String)).agg(pl.coalesce(begun, "line").min())

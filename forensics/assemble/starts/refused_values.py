@@ -25,7 +25,7 @@ import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.assemble.starts.roll_calls import has_begun
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.who.lines.prefixes import strip
 
@@ -64,7 +64,7 @@ class _Odd(msgspec.Struct, frozen=True):
     is_version: bool  # of a program or a protocol, by what stands before it
 
 
-def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_refused_values(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same with such events."""
     files = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
     if has_begun(tables) or not _FEWEST <= files.height <= _LOGS or files["rank"].n_unique() < files.height:
@@ -116,9 +116,8 @@ def _odd(logs: Mapping[int, tuple[str, Sequence[_Line]]]) -> Iterator[_Odd]:
         if len(others) == 1 and 2 * others[0][1] < len(told) and most > others[0][1]:
             own = others[0][0]
             is_version = "." in own or _VERSION.search(before[-20:]) is not None
-            found.add(
-                _Odd(frozenset(rank for rank, held in told.items() if held == own), own, usual, before, is_version)
-            )
+            ranks = frozenset(rank for rank, held in told.items() if held == own)
+            found.add(_Odd(ranks, own, usual, before, is_version))
     yield from found
 
 
@@ -167,12 +166,8 @@ def _by_others(
                 called = {int(number) for number in _CALLED.findall(line.text)}
                 if {odd.own, odd.usual} <= {*line.values} and called == ranks:
                     return {odd: [(None, file, line)]}
-    said = {
-        rank: (file, line)
-        for rank, (file, lines) in logs.items()
-        for line in lines[-_LATE:]
-        if _DIFFER.search(line.text)
-    }
+    last = [(rank, file, line) for rank, (file, lines) in logs.items() for line in lines[-_LATE:]]
+    said = {rank: (file, line) for rank, file, line in last if _DIFFER.search(line.text)}
     own: list[_Place] = [(rank, *said[rank]) for rank in sorted(ranks & said.keys())]
     anybody: list[_Place] = [(rank, *said[rank]) for rank in sorted(said)]
     anybody += [(None, file, line) for file, lines in launchers for line in lines if _DIFFER.search(line.text)]

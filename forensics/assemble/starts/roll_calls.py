@@ -33,7 +33,7 @@ import polars as pl
 from forensics.assemble.starts.apart import first_line, is_apart, own_logs
 from forensics.model.told import values
 from parsers.schema.event_kinds import STILL
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.lines.prefixes import strip
@@ -93,31 +93,29 @@ class _Log(msgspec.Struct, frozen=True, dict=True):
         )
 
 
-def has_begun(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def has_begun(tables: Tables) -> bool:
     """Does a record show that the job did anything of a step?"""
     return any(tables[name].height for name in _BEGUN) or bool(tables["values"]["step"].count())
 
 
 def missing_row(
-    rank: int | None, names: Sequence[int], count: int, size: int, is_named: bool, **place: Any
+    rank: int | None, names: Collection[int], code: str, counted: Mapping[str, int], **place: Any
 ) -> dict[str, Any]:
     """What one log says: so many of as many are there. `names`: who is not, or may not be; `place`: file, line and text."""
     return {
         "kind": "missing_members",
-        "code": ROLL_CALL if is_named else ROLL_COUNT,
+        "code": code,
         "severity": "error",
         "rank": rank,
         "rank_space": "global" if rank is not None else None,
-        "names_ranks": [*names],
+        "names_ranks": sorted(names),
         "names_rank_space": "global" if names else None,
-        "detail": json.dumps({"joined": count, "expected": size}),
+        "detail": json.dumps(counted),
         **place,
     }
 
 
-def with_roll_calls(
-    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]
-) -> dict[TableName, pl.DataFrame]:
+def with_roll_calls(tables: Tables, job: frozenset[int], seen: frozenset[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty; `seen`: those that left rows →
     the same with such events."""
     gave_up = _gave_up(tables["events"])
@@ -140,9 +138,11 @@ def with_roll_calls(
     told = {file: found for file, found in told.items() if found[0] == most}
     unheard = job - seen - {one.rank for one in logs}
     if begun:
-        told = {one.file: told[one.file] for one in logs if one.file in told and _is_before(one, told, gave_up)}
+        first = {one.file: one.first for one in logs}
+        told = {file: one for file, one in told.items() if first[file] + one[1] <= gave_up.get(file, 0)}
         rest = _beside_counts(logs, told, most, size)
-        rows = [_barrier(one, told[one.file][1], most, size, rest) for one in logs if one.file in told]
+        counted = {"reached": most, "expected": size, "again": True}
+        rows = [_row(one, told[one.file][1], rest, "barrier", counted) for one in logs if one.file in told]
         return {**tables, "events": pl.concat([tables["events"], table("events", rows if rest == unheard else [])])}
     outside, is_named = _outside(logs, most, job, told)
     is_named = is_named or _are_held(tables["stacks"], outside, job.difference(outside))
@@ -150,7 +150,8 @@ def with_roll_calls(
         counting = {one.rank for one in logs if one.file in told}
         if not rest - unheard or is_apart(files, rest - unheard, job - rest - counting):
             outside, is_named = (tuple(sorted(rest)), True) if rest else (outside, is_named)
-    rows = [_row(one, told[one.file][1], most, size, outside, is_named) for one in logs if one.file in told]
+    code, counted = ROLL_CALL if is_named else ROLL_COUNT, {"joined": most, "expected": size}
+    rows = [_row(one, told[one.file][1], outside, code, counted) for one in logs if one.file in told]
     return {**tables, "events": pl.concat([tables["events"], table("events", rows)])}
 
 
@@ -178,15 +179,10 @@ def _was_whole(log: _Log, size: int) -> bool:
 
 def _gave_up(events: pl.DataFrame) -> dict[str, int]:
     """File → the last line of it that says that a wait for others, or of nobody knows what, ended without them."""
-    is_end = (pl.col("kind") == "collective_timeout") | (
-        (pl.col("kind") == "heartbeat_lost") & (pl.col("code") == STILL)
-    ).fill_null(False)
+    is_still = ((pl.col("kind") == "heartbeat_lost") & (pl.col("code") == STILL)).fill_null(False)
+    is_end = (pl.col("kind") == "collective_timeout") | is_still
     ended = events.filter(is_end).group_by("file").agg(pl.col("line").max())
     return {file: line for file, line in ended.iter_rows() if file is not None and line is not None}
-
-
-def _is_before(log: _Log, told: Mapping[str, tuple[int, int]], gave_up: Mapping[str, int]) -> bool:
-    return log.first + told[log.file][1] <= gave_up.get(log.file, 0)
 
 
 def _may_count(files: pl.DataFrame, size: int) -> bool:
@@ -361,14 +357,5 @@ def _beside_counts(logs: Sequence[_Log], told: Mapping[str, tuple[int, int]], co
     return only if len(only) == size - count and 2 * len(only) < size else frozenset()
 
 
-def _barrier(log: _Log, at: int, count: int, size: int, absent: frozenset[int]) -> dict[str, Any]:
-    return {
-        **_row(log, at, count, size, sorted(absent), True),
-        "code": "barrier",
-        "detail": json.dumps({"reached": count, "expected": size, "again": True}),
-    }
-
-
-def _row(log: _Log, at: int, count: int, size: int, outside: Sequence[int], is_named: bool) -> dict[str, Any]:
-    place = {"file": log.file, "line": log.first + at, "text": log.lines[at].text}
-    return missing_row(log.rank, outside, count, size, is_named, **place)
+def _row(log: _Log, at: int, outside: Collection[int], code: str, counted: Mapping[str, int]) -> dict[str, Any]:
+    return missing_row(log.rank, outside, code, counted, file=log.file, line=log.first + at, text=log.lines[at].text)

@@ -21,7 +21,7 @@ import polars as pl
 from forensics.assemble.starts.apart import first_line
 from forensics.assemble.starts.roll_calls import has_begun
 from parsers.engine.unknown import counted
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 
 OTHERS = "others"  # in `detail`: the few ranks that print something else
@@ -50,12 +50,12 @@ class _Try(NamedTuple):
     row: Mapping[str, Any]
 
 
-def with_unreached(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_unreached(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same with such events."""
     if has_begun(tables) or bool(tables["events"]["kind"].is_in(_SAID).any()):
         return dict(tables)
     logs = tables["files"].filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0)).sort("file")
-    tries = {row["rank"]: one for row in logs.iter_rows(named=True) if (one := _try(row)) is not None}
+    tries = {row["rank"]: one for row in logs.iter_rows(named=True) if (one := _unknown_name(row) or _again(row))}
     ranks = {*logs["rank"].to_list()}
     (where, times), *_ = Counter((one.address, one.port) for one in tries.values()).most_common(1) or [(("", ""), 0)]
     if times < _FEWEST or 2 * times <= len(ranks):
@@ -64,10 +64,6 @@ def with_unreached(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, 
     others = sorted(ranks - own.keys()) if _FEW * (len(ranks) - len(own)) <= len(ranks) else []
     rows = [_row(rank, one, others) for rank, one in sorted(own.items())]
     return {**tables, "events": pl.concat([tables["events"], table("events", rows)])}
-
-
-def _try(row: Mapping[str, Any]) -> _Try | None:
-    return _unknown_name(row) or _again(row)
 
 
 def _unknown_name(row: Mapping[str, Any]) -> _Try | None:
@@ -101,5 +97,5 @@ def _row(rank: int, one: _Try, others: list[int]) -> dict[str, Any]:
     return {
         "kind": "connect_failed", "code": "store", "severity": "error", "rank": rank, "rank_space": "global",
         "names_hosts": [one.address], "detail": json.dumps({"host": f"{one.address}:{one.port}".rstrip(":"), OTHERS: others}),
-        "text": one.row["text"], "file": one.row["file"], "line": one.row["line"],
+        **one.row,
     }  # fmt: skip

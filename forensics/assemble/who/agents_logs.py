@@ -6,16 +6,14 @@ An agent says it anew after each restart, and may be told other ranks: what hold
 each, and tell all ranks of the job between them: in a log of several hosts a local rank is of any of them.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.identity import RANKED, beside, given_rank
 from parsers.pytorch.elastic import RENDEZVOUS
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 
-def with_ranks_of_agents(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_ranks_of_agents(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, such rows with their ranks."""
     said = tables["ranks"].filter((pl.col("how") == RENDEZVOUS) & pl.col("rank").is_not_null())
     told = said.select("file", "local_rank", "rank", "world_size").drop_nulls().unique()

@@ -4,17 +4,15 @@ A column of records that holds such a number counts something else (places in a 
 Of lines that each tell their own, only those lose it: a log left by a larger job lies beside.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _RECORDS: tuple[TableName, ...] = ("steps", "timings", "tensors")
 _LINES: tuple[TableName, ...] = ("events", "settings", "devices", "stacks")
 
 
-def within_world(tables: Mapping[TableName, pl.DataFrame], told: frozenset[int]) -> dict[TableName, pl.DataFrame]:
+def within_world(tables: Tables, told: frozenset[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, null where a number is no rank. `told`: the ranks of the job, empty where
     its size is not told."""
     result = dict(tables)

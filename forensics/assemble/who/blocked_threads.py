@@ -4,20 +4,16 @@ A kernel counts threads as it counts processes: `task python:41485 blocked`. Sta
 that is a thread of one rank alone is that rank's, if that rank is known to run there, or no second host speaks.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from forensics.assemble.who.identity import given_rank, hosts_of_ranks, short_host
 from forensics.model.told import has_kind
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _KIND = "hung_task"
 
 
-def with_blocked_threads(
-    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame
-) -> dict[TableName, pl.DataFrame]:
+def with_blocked_threads(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; `events` hung_task of a rank's thread get that rank."""
     events = tables["events"]
     threads = tables["stacks"].filter(pl.col("thread").str.contains(r"^\d{1,10}$") & pl.col("rank").is_not_null())
@@ -31,12 +27,8 @@ def with_blocked_threads(
     blocked = events.with_row_index("_at").filter((pl.col("kind") == _KIND) & pl.col("rank").is_null())
     found: dict[int, int] = {}
     for at, pid, host in blocked.select("_at", "pid", "host").iter_rows():
-        rank = owner.get(pid)
-        if (
-            rank is not None
-            and host is not None
-            and hosts.get(rank, short_host(host) if is_one else "") == short_host(host)
-        ):
+        rank, there = owner.get(pid), short_host(host or "")
+        if rank is not None and there and hosts.get(rank, there if is_one else "") == there:
             found[at] = rank
     if not found:
         return dict(tables)

@@ -5,13 +5,11 @@ Where the library said the device of every rank of the host, and one rank alone 
 if that rank gave up waiting for others. Where each process sees one device only, all of them are 0, and nobody is told.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from forensics.assemble.who.identity import given_rank, short_hosts
+from forensics.assemble.who.identity import short_hosts, with_ranks
 from forensics.model.told import has_kind
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.who.places.job_table import HOW
 
 _AT = ["host", "device_index"]
@@ -19,9 +17,7 @@ _OWNED = ["file", "line", "_rank"]
 _BY_LIBRARY = r"^\w+ init\b"  # `how` of claims that a library's own numbering makes
 
 
-def with_device_ranks(
-    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame
-) -> dict[TableName, pl.DataFrame]:
+def with_device_ranks(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, with the rank of such errors, and of the exceptions in their lines."""
     events = tables["events"]
     if not identity.height or not has_kind(events, "gpu_oom"):
@@ -33,19 +29,16 @@ def with_device_ranks(
     if not errors.height and not logged.height:
         return dict(tables)
     waited = events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))["rank"]
-    alone = _alone(tables["ranks"], identity).filter(~pl.col("_rank").is_in(waited.drop_nulls().unique().implode()))
+    waited = waited.drop_nulls().unique()
+    alone = _alone(tables["ranks"], identity).filter(~pl.col("_rank").is_in(waited.implode()))
     lines = errors.select("file", "line", pl.col("host").cast(pl.String), "device_index")
-    by_log = tables["ranks"].filter(
-        (pl.col("how") == HOW) & ~pl.col("rank").is_in(waited.drop_nulls().unique().implode())
-    )
+    by_log = tables["ranks"].filter((pl.col("how") == HOW) & ~pl.col("rank").is_in(waited.implode()))
     by_log = by_log.select("file", pl.col("local_rank").alias("device_index"), pl.col("rank").alias("_rank"))
     placed = logged.select("file", "line", "device_index").join(by_log, on=["file", "device_index"])
     owned = pl.concat([lines.join(alone, on=_AT).select(_OWNED), placed.select(_OWNED)]).unique()
     owned = owned.unique(["file", "line"], keep="none")
-    joined = events.join(owned, on=["file", "line"], how="left", maintain_order="left")
-    own = nameless & pl.col("kind").is_in(["gpu_oom", "exception"]) & pl.col("_rank").is_not_null()
-    filled = joined.with_columns(given_rank(pl.when(own).then("_rank")))
-    return {**tables, "events": filled.select(events.columns).cast(events.schema)}
+    is_open = nameless & pl.col("kind").is_in(["gpu_oom", "exception"])
+    return {**tables, "events": with_ranks(events, owned, ["file", "line"], is_open)}
 
 
 def _alone(claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:

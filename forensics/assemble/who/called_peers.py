@@ -20,7 +20,7 @@ import polars as pl
 
 from forensics.assemble.who.told_lines import speaker_of
 from forensics.model.frames import LIBRARY
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.scripts.message_calls import CALL, PRINTED
@@ -43,9 +43,7 @@ class _Stood(NamedTuple):
     numbers: Mapping[str, int]
 
 
-def with_called_peers(
-    tables: Mapping[TableName, pl.DataFrame], told: pl.DataFrame, job: Set[int]
-) -> dict[TableName, pl.DataFrame]:
+def with_called_peers(tables: Tables, told: pl.DataFrame, job: Set[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global, the rows that tell of calls (told_lines.py), and the job's ranks → the same, with `peer` of such stacks, their innermost
     frame the call."""
     stacks = tables["stacks"]
@@ -63,21 +61,18 @@ def with_called_peers(
             stood[where].append(_Stood(row["rank"], row["_row"], numbers))
     found: dict[int, tuple[int, str]] = {}
     for where, own in stood.items():
-        peers = _peers([*_candidates(calls.told.get(where), own, job)], {one.rank for one in own})
-        found |= {one.row: (peers[one.rank], where[0]) for one in own if one.rank in peers}
+        whom = _peers([*_candidates(calls.told.get(where), own, job)], {one.rank for one in own})
+        found |= {one.row: (whom[one.rank], where[0]) for one in own if one.rank in whom}
     if not found:
         return dict(tables)
-    rows = list(found)
-    peer = pl.int_range(pl.len()).replace_strict(
-        rows, [one for one, _ in found.values()], default=None, return_dtype=pl.Int64
-    )
+    peers = [one for one, _ in found.values()]
+    peer = pl.int_range(pl.len()).replace_strict([*found], peers, default=None, return_dtype=pl.Int64)
     frames = stacks["frames"].to_list()
     for at, (_, op) in found.items():
-        if not _MESSAGE.search(str(frames[at][0]["function"] or "").rsplit(".", 1)[-1]):
+        if not _MESSAGE.search(_name(frames[at][0])):
             frames[at] = [{"function": op, "file": None, "line": None}, *frames[at]]
-    changed = stacks.with_columns(
-        pl.coalesce("peer", peer).alias("peer"), pl.Series("frames", frames, dtype=stacks.schema["frames"])
-    )
+    shown = pl.Series("frames", frames, dtype=stacks.schema["frames"])
+    changed = stacks.with_columns(pl.coalesce("peer", peer).alias("peer"), shown)
     return {**tables, "stacks": changed}
 
 
@@ -95,19 +90,16 @@ class _Calls:
 
     def at(self, frames: Sequence[Mapping[str, Any]]) -> tuple[Any, ...] | None:
         """Which call a stack stands in: by the line of its innermost own frame, or by a frame's own name."""
-        shown = next((one for one in frames[:_FRAMES] if (own := _MESSAGE.search(_name(one))) is not None), None)
-        for frame in frames[:_FRAMES]:
-            if not _is_own(frame):
-                continue
-            here = self._at.get((frame["file"].rpartition("/")[2], frame["line"]), [])
+        if (first := next(filter(_is_own, frames[:_FRAMES]), None)) is not None:
+            here = self._at.get((first["file"].rpartition("/")[2], first["line"]), [])
             if len(here) == 1:
                 return here[0]
-            break
+        named = ((_name(one), _MESSAGE.search(_name(one))) for one in frames[:_FRAMES])
+        name, shown = next((one for one in named if one[1] is not None), ("", None))
         if shown is None:
             return None
-        own = _MESSAGE.search(_name(shown))
-        op = "send" if own is not None and own["op"].lower() == "send" else "recv"
-        return op, _name(shown), tuple((one["file"], one["line"]) for one in frames if _is_own(one))
+        op = "send" if shown["op"].lower() == "send" else "recv"
+        return op, name, tuple((one["file"], one["line"]) for one in frames if _is_own(one))
 
 
 def _is_own(frame: Mapping[str, Any]) -> bool:
@@ -119,7 +111,7 @@ def _name(frame: Mapping[str, Any]) -> str:
     return str(frame["function"] or "").rsplit(".", 1)[-1]
 
 
-def _printed(told: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> dict[int, dict[str, int]]:
+def _printed(told: pl.DataFrame, tables: Tables) -> dict[int, dict[str, int]]:
     """Rank → what its log prints of each name, always the same."""
     speaker = speaker_of(tables)
     pairs: list[tuple[tuple[int, str], int]] = []

@@ -19,7 +19,7 @@ import polars as pl
 
 from forensics.assemble.who.identity import hosts_of_ranks, short_host
 from forensics.model.told import told_by
-from parsers.schema.tables import TableName
+from parsers.schema.tables import Tables
 
 FEWEST = 3
 _no_anchor = partial(pl.DataFrame, schema={"key": pl.String(), "clock": pl.String(), "time": pl.Int64()})
@@ -93,14 +93,13 @@ def _name(host: str | None, basis: str | None) -> tuple[str | None, str]:
     return (short_host(host) if host else None, basis or "utc")
 
 
-def clocks_of(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> Clocks:
+def clocks_of(tables: Tables, identity: pl.DataFrame) -> Clocks:
     """Evidence tables of one attempt, ranks made global → its clocks."""
     hosts = hosts_of_ranks(identity)
     found = {name: Clock(*name) for name in _seen(tables, hosts)}
     anchors = pl.concat([_operations(tables, hosts), _inits(tables, hosts), _steps(tables, hosts)])
     found |= {name: clock for name, clock in _estimate(anchors).items() if name[0] is not None}
-    for name, clock in _boots(tables, found):
-        found[name] = clock
+    found |= dict(_boots(tables, found))
     return Clocks(dict(sorted(found.items(), key=lambda item: (str(item[0][0]), item[0][1]))))
 
 
@@ -115,7 +114,7 @@ def _clock(frame: pl.DataFrame, hosts: Mapping[int, str]) -> pl.DataFrame:
     return names.drop_nulls("_host").with_columns(pl.concat_str("_basis", pl.lit(" "), firsts).alias("clock"))
 
 
-def _seen(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> Iterator[tuple[str | None, str]]:
+def _seen(tables: Tables, hosts: Mapping[int, str]) -> Iterator[tuple[str | None, str]]:
     """Clocks that events are stamped by."""
     stamped = tables["events"].select("host", "rank", "time_basis", "time_ns").drop_nulls("time_ns")
     if stamped.height:
@@ -129,10 +128,9 @@ def _split(text: str) -> tuple[str, str]:
 
 
 @told_by("operations", nothing=_no_anchor)
-def _operations(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
-    recorded = tables["operations"].select(
-        "rank", "host", "group", "desc", "seq", "kind", "is_p2p", "time_completed_ns"
-    )
+def _operations(tables: Tables, hosts: Mapping[int, str]) -> pl.DataFrame:
+    columns = ("rank", "host", "group", "desc", "seq", "kind", "is_p2p", "time_completed_ns")
+    recorded = tables["operations"].select(columns)
     is_end = pl.col("time_completed_ns").is_not_null() & ~pl.col("is_p2p") & pl.col("kind").is_in(_ENDS_TOGETHER)
     count = recorded.select(is_end.sum()).item()
     ended = recorded.filter(is_end & (pl.col("seq") % max(1, count // _ROWS) == 0))
@@ -141,21 +139,16 @@ def _operations(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, st
 
 
 @told_by("events", kinds=("comm_init_complete",), nothing=_no_anchor)
-def _inits(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
-    ready = tables["events"].filter(
-        (pl.col("kind") == "comm_init_complete")
-        & pl.col("time_ns").is_not_null()
-        & pl.col("time_basis").ne_missing("boot")
-    )
-    ready = ready.with_columns(pl.col("detail").str.extract(r'"comm_id": ?"([^"]+)"').alias("_comm")).drop_nulls(
-        "_comm"
-    )
+def _inits(tables: Tables, hosts: Mapping[int, str]) -> pl.DataFrame:
+    is_ready = (pl.col("kind") == "comm_init_complete") & pl.col("time_basis").ne_missing("boot")
+    ready = tables["events"].filter(is_ready).with_columns(_comm=pl.col("detail").str.extract(r'"comm_id": ?"([^"]+)"'))
+    ready = ready.drop_nulls(["time_ns", "_comm"])
     key = pl.concat_str(pl.lit("init"), "_comm", separator="\x00")
     return _clock(ready, hosts).select(key.alias("key"), "clock", pl.col("time_ns").alias("time"))
 
 
 @told_by("steps", nothing=_no_anchor)
-def _steps(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
+def _steps(tables: Tables, hosts: Mapping[int, str]) -> pl.DataFrame:
     done = tables["steps"].drop_nulls(["step", "time_ns"]).unique(["rank", "file", "phase", "step"], keep="none")
     key = pl.concat_str(pl.lit("step"), "phase", "framework", "step", separator="\x00", ignore_nulls=True)
     return _clock(done, hosts).select(key.alias("key"), "clock", pl.col("time_ns").alias("time"))
@@ -174,9 +167,8 @@ def _estimate(anchors: pl.DataFrame) -> dict[tuple[str | None, str], Clock]:
     for _ in range(2):  # the median of all is the common time, once the large differences are gone
         centre = (pl.col("time") - pl.col("offset")).median().over("key")
         known = known.with_columns((pl.col("time") - pl.col("offset") - centre).alias("rest"))
-        known = known.with_columns(
-            (pl.col("offset") + pl.col("rest").median().over("clock")).cast(pl.Int64).alias("offset")
-        )
+        nearer = pl.col("offset") + pl.col("rest").median().over("clock")
+        known = known.with_columns(nearer.cast(pl.Int64).alias("offset"))
     centres = known.group_by("key").agg((pl.col("time") - pl.col("offset")).median().alias("centre"))
     counts = known.group_by("clock").agg(pl.col("offset").first(), pl.len().alias("count"))
     rest = (pl.col("time") - pl.col("offset") - pl.col("centre")).abs().median()  # of each printer, not of its host
@@ -228,15 +220,14 @@ def _coarse(moments: pl.DataFrame) -> pl.DataFrame:
 
 
 def _boots(
-    tables: Mapping[TableName, pl.DataFrame], found: Mapping[tuple[str | None, str], Clock]
+    tables: Tables, found: Mapping[tuple[str | None, str], Clock]
 ) -> Iterator[tuple[tuple[str | None, str], Clock]]:
     """A kernel's clock, from when its host booted by the wall clock of that host."""
     if not tables["settings"].height:
         return
     told = tables["settings"].filter(pl.col("name").is_in(["boot_time_ns", "boot_time_local_ns"]))
-    for name, host, value in (
-        told.drop_nulls("host").sort("name", "host", "file").select("name", "host", "value").rows()
-    ):
+    told = told.drop_nulls("host").sort("name", "host", "file").select("name", "host", "value")
+    for name, host, value in told.rows():
         basis = "utc" if name == "boot_time_ns" else "local"
         wall = found.get(_name(host, basis))
         offset, bound = (wall.offset_ns, wall.bound_ns) if wall is not None else (None, None)

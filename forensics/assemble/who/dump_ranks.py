@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.model.told import told_by
-from parsers.schema.tables import TableName, spelled, table
+from parsers.schema.tables import TableName, Tables, spelled, table
 from parsers.text.patterns import regex
 
 _FILLED: tuple[TableName, ...] = ("operations", "groups", "progress", "settings")
@@ -19,29 +19,27 @@ _FROM_DUMP = ("flight recorder pg_config", "flight recorder pg_status")
 _NUMBER = regex(r"\d{1,7}")
 
 
-def with_dump_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_dump_ranks(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with the rank of dumps that can be placed, and a row of `ranks` for each."""
     nameless = _nameless(tables)
     if not nameless:
         return dict(tables)
     possible = _possible(tables, nameless)
-    by_content = {
-        file: (min(ranks), "groups of the flight record") for file, ranks in possible.items() if len(ranks) == 1
-    }
-    by_path = {file: (rank, "path of the flight record") for file, rank in _by_path(possible).items()}
-    placed = by_path | by_content
+    by_content = {file: min(ranks) for file, ranks in possible.items() if len(ranks) == 1}
+    placed = _by_path(possible) | by_content
     if not placed:
         return dict(tables)
-    rank = pl.col("file").replace_strict(
-        {file: number for file, (number, _) in placed.items()}, default=None, return_dtype=pl.Int64
-    )
+    rank = pl.col("file").replace_strict(placed, default=None, return_dtype=pl.Int64)
     filled = {name: tables[name].with_columns(pl.coalesce("rank", rank).alias("rank")) for name in _FILLED}
-    claims = [{"rank": number, "how": how, "file": file} for file, (number, how) in sorted(placed.items())]
+    claims = [
+        {"rank": number, "how": f"{'groups' if file in by_content else 'path'} of the flight record", "file": file}
+        for file, number in sorted(placed.items())
+    ]
     return {**tables, **filled, "ranks": pl.concat([tables["ranks"], table("ranks", claims)])}
 
 
 @told_by("groups", "progress", "operations", nothing=list[str])
-def _nameless(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
+def _nameless(tables: Tables) -> list[str]:
     """Files of flight records without a rank."""
     parts = [tables[name].lazy().filter(pl.col("how").is_in(_FROM_DUMP)) for name in ("groups", "progress")]
     recorded = tables["operations"].lazy().filter(pl.col("record").is_not_null() & pl.col("line").is_null())
@@ -50,11 +48,10 @@ def _nameless(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     return rows.group_by("file").agg(pl.col("rank").is_null().all()).filter("rank")["file"].sort().to_list()
 
 
-def _possible(tables: Mapping[TableName, pl.DataFrame], files: list[str]) -> dict[str, frozenset[int]]:
+def _possible(tables: Tables, files: list[str]) -> dict[str, frozenset[int]]:
     """file → members of all its groups; where nobody is, of all that it has entries of."""
-    stated = tables["groups"].filter(
-        pl.col("file").is_in(files) & (pl.col("members_space") == "global") & pl.col("members").is_not_null()
-    )
+    stated = tables["groups"].filter(pl.col("file").is_in(files) & (pl.col("members_space") == "global"))
+    stated = stated.drop_nulls("members")
     used = spelled(tables["operations"].select("file", "group").filter(pl.col("file").is_in(files)).unique())
     every, entered = _common(stated), _common(stated.join(used, on=["file", "group"], how="semi"))
     return {file: every[file] or entered.get(file, frozenset()) for file in sorted(every)}

@@ -5,16 +5,14 @@ rank of a smaller world tells one of a larger world, too, there each its own, wh
 world is that of several groups, and its numbers are no ranks of the job.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _PAIRS = ["pid", "rank"]
 
 
-def without_group_counts(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def without_group_counts(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, without claims of `ranks` that count within groups."""
     claims = tables["ranks"]
     if not claims["world_size"].count():

@@ -8,7 +8,7 @@ import polars as pl
 
 from forensics.assemble.who.path_hosts import HOSTED
 from forensics.model.told import values
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.who.places.job_table import ALIAS
 
 
@@ -18,7 +18,7 @@ def names_of_hosts(ranks: pl.DataFrame) -> dict[str, str | None]:
     return dict(told.select("host", "name").unique().iter_rows()) | dict.fromkeys(_of_processes(ranks))
 
 
-def with_one_name_each(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_one_name_each(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same with one name for each host, without the rows that told that."""
     names = names_of_hosts(tables["ranks"])
     if not names:

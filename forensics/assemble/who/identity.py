@@ -6,16 +6,14 @@ and local rank, by local rank on a single host). A number that a process group p
 is the default one.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 import polars as pl
 
-from forensics.assemble.who.alike_hosts import of_hosts_alike
 from forensics.assemble.who.numbered_files import numbered_files, told_world
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.training.process_line import BEFORE_WORDS
@@ -25,40 +23,21 @@ from parsers.who.places.job_table import HOW as COMPUTED
 from parsers.who.told.told_names import HOW as DOCUMENT
 
 COLUMNS = ("host", "pid", "local_rank", "device_index", "pci", "uuid", "world_size", "tp", "pp", "dp", "ep", "cp")
-SCHEMA = {
+_TEXTS = ("host", "pci", "uuid")
+SCHEMA: dict[str, pl.DataType] = {
     "rank": pl.Int64(),
-    "host": pl.String(),
-    "pid": pl.Int64(),
-    "local_rank": pl.Int64(),
-    "device_index": pl.Int64(),
-    "pci": pl.String(),
-    "uuid": pl.String(),
-    "world_size": pl.Int64(),
-    "tp": pl.Int64(),
-    "pp": pl.Int64(),
-    "dp": pl.Int64(),
-    "ep": pl.Int64(),
-    "cp": pl.Int64(),
+    **{name: pl.String() if name in _TEXTS else pl.Int64() for name in COLUMNS},
     "how": pl.List(pl.String()),
 }
 _SPEAKING: tuple[TableName, ...] = ("ranks", "steps", "stacks", "settings")
 RANKED: tuple[TableName, ...] = (
-    "operations",
-    "progress",
-    "transfers",
-    "stacks",
-    "tensors",
-    "steps",
-    "values",
-    "events",
-    "settings",
-    "devices",
-    "timings",
-)
+    "operations", "progress", "transfers", "stacks", "tensors", "steps", "values", "events", "settings", "devices", "timings",
+)  # fmt: skip
 _HERE = r"^(?:localhost|127(?:\.\d{1,3}){3}|::1)$"  # whoever prints it: each host's name for itself
 _STREAM = r"/std(?:out|err)\.log$"
 _PLACE, _NO_PLACE = r"^[A-Za-z][A-Za-z-]*-?[0-9]+\b", r"^(?i:rank|attempt)"
 _IS_PLACE, _IS_NO_PLACE = regex(_PLACE), regex(_NO_PLACE)
+_PARTS, _DIGITS = regex(r"[/.]"), regex(r"\d+")
 _COUNTED_ANEW = 1000  # processes of a container, about
 ENDS = ("exit", "first_failure", "closing_signal")
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
@@ -68,6 +47,13 @@ def given_rank(rank: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     """Columns `rank` and `rank_space` of events that get this global rank where it is not null."""
     space = pl.when(rank.is_not_null()).then(pl.lit("global")).otherwise("rank_space")
     return pl.coalesce(rank, "rank").alias("rank"), space.alias("rank_space")
+
+
+def with_ranks(events: pl.DataFrame, told: pl.DataFrame, keys: list[str], is_open: pl.Expr) -> pl.DataFrame:
+    """Events with the global rank that `told` has for their keys, as `_rank`, where they are open."""
+    joined = events.join(told, on=keys, how="left", maintain_order="left")
+    filled = joined.with_columns(given_rank(pl.when(is_open).then("_rank")))
+    return filled.select(events.columns).cast(events.schema)
 
 
 @lru_cache(maxsize=65_536)  # a job has thousands of hosts, and their names are asked millions of times
@@ -93,7 +79,7 @@ def hosts_of_ranks(identity: pl.DataFrame) -> dict[int, str]:
     return {rank: host for rank, host in told if host is not None}
 
 
-def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def identify(tables: Tables) -> pl.DataFrame:
     """Claims → one row per rank, schema SCHEMA. Each value is the one most claims agree on; of equals, the smallest."""
     claims = tables["ranks"].filter(pl.col("rank").is_not_null())
     if not claims.height:
@@ -116,7 +102,7 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return result.select(SCHEMA.keys()).sort("rank")
 
 
-def rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def rank_of_file(tables: Tables) -> pl.DataFrame:
     """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's, in words or by
     its number (numbered_files.py). Both streams of a process, that torchrun keeps in one folder, speak for it.
 
@@ -167,7 +153,7 @@ def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame
     return votes.filter(pl.col("len") * 2 > pl.col("len").sum().over(keys)).select(*keys, pl.col("rank").alias(name))
 
 
-def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:
+def _by_local(tables: Tables, claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:
     """local_rank → the rank, on a single host: as stated; else the same number, since all launchers count the processes of the
     first host from 0, where the whole world is known to run on one: every rank is placed there, a process counts itself the
     last of as many as the world has, or as many places print figures."""
@@ -184,14 +170,14 @@ def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, id
     return pl.DataFrame({"local_rank": world, "_local": world}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
 
 
-def _shown_locals(tables: Mapping[TableName, pl.DataFrame], size: int) -> pl.DataFrame:
+def _shown_locals(tables: Tables, size: int) -> pl.DataFrame:
     """local_rank → the same rank, where just as many places on the one host print figures as the layout has processes."""
     shown = {local for name in ("steps", "values") for local in values(tables[name]["local_rank"])}
     known = sorted(shown) if shown == set(range(size)) else []
     return pl.DataFrame({"local_rank": known, "_local": known}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
 
 
-def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFrame) -> list[str]:
+def _logs_of_others(tables: Tables, stated: pl.DataFrame) -> list[str]:
     """Files in which several local ranks speak as they do in the files that state which ranks these are, where the world is larger
     than what is stated, or in which other ranks speak: logs of other nodes, whose names nothing tells; and files that lie where another
     host's would, by a name of the same form."""
@@ -209,11 +195,23 @@ def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFra
     stating = set(claims["file"].cast(pl.String))
     events = tables["events"].filter(pl.col("rank_space") == "global").select("file", "rank").drop_nulls().unique()
     foreign = set(events.filter(~pl.col("rank").is_in(claims["rank"].unique().implode()))["file"].cast(pl.String))
-    elsewhere = of_hosts_alike(tables["files"], {short_host(host) for host in values(claims["host"])})
+    elsewhere = _of_hosts_alike(tables["files"], {short_host(host) for host in values(claims["host"])})
     return sorted((several - stating if several & stating else set()) | ((foreign | elsewhere) - stating))
 
 
-def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def _of_hosts_alike(files: pl.DataFrame, hosts: set[str]) -> set[str]:
+    """Files whose path holds a name as a host's, with another number, and none of these: `trn-7/2/stderr.log` beside trn-12. A place counts its
+    processes from 0, as every other does: what is known of one says nothing of the other."""
+    shapes = {_DIGITS.sub("#", host) for host in hosts} - hosts
+    found = set()
+    for path in files["file"].cast(pl.String) if shapes else ():
+        parts = {*_PARTS.split(path)}
+        if not parts & hosts and shapes & {_DIGITS.sub("#", part) for part in parts}:
+            found.add(path)
+    return found
+
+
+def _members(tables: Tables) -> pl.DataFrame:
     """group, its number for a member → the global rank, for groups whose name stands for one membership only."""
     if not tables["groups"].height:
         return pl.DataFrame(schema={"group": pl.String, "rank": pl.Int64, "_member": pl.Int64})
@@ -247,13 +245,12 @@ def _at_places(claims: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
         if len(here := hosts & {*file.split("/")}) == 1
     }
     told = claims.filter((pl.col("pid") >= _COUNTED_ANEW) & pl.col("file").cast(pl.String).is_in([*placed]))
-    told = told.with_columns(
-        pl.col("file").cast(pl.String).replace_strict(placed, default=None).cast(claims.schema["host"]).alias("host")
-    )
+    host = pl.col("file").cast(pl.String).replace_strict(placed, default=None)
+    told = told.with_columns(host=host.cast(claims.schema["host"]))
     return pl.concat([claims, told])
 
 
-def _numbers_of_two_places(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame) -> pl.DataFrame:
+def _numbers_of_two_places(tables: Tables, claims: pl.DataFrame) -> pl.DataFrame:
     """file, pid of processes whose lines tell their host in a file that tells none before lines of others, and of these: Ray's driver names every
     place but its own, and each place counts its processes on its own. What is known of the one says nothing of the other. A kernel's line,
     which was pasted there, is none that a process printed."""
@@ -294,7 +291,7 @@ def beside(frame: pl.DataFrame, told: pl.DataFrame, *keys: str) -> pl.DataFrame:
     return frame.join(told, on=keys, how="left", maintain_order="left")
 
 
-def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
+def globalise(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
     by_file = rank_of_file(tables)
     claims = _with_short_hosts(tables["ranks"])
@@ -303,9 +300,8 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     of_one = claims.join(apart, on=["file", "pid"], how="anti") if apart.height else claims
     by_pid = _unique_map(of_one, ["pid"], "_pid").join(_counted_apart(by_host_pid, of_one), on="pid", how="anti")
     hostless = of_one.filter(pl.col("host").is_null() & (pl.col("how") != AT_HEADS))
-    of_no_host = _unique_map(
-        hostless.join(claims.drop_nulls(["host", "pid"]), on=["rank", "pid"], how="anti"), ["pid"], "_elsewhere"
-    )
+    untold = hostless.join(claims.drop_nulls(["host", "pid"]), on=["rank", "pid"], how="anti")
+    of_no_host = _unique_map(untold, ["pid"], "_elsewhere")
     documents = claims.filter((pl.col("how") == DOCUMENT) & pl.col("local_rank").is_null())
     by_name = _unique_map(documents, ["host"], "_named")
     by_group = _members(tables)
@@ -324,17 +320,13 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
         if name != "events" and not frame["rank"].null_count():
             result[name] = frame
             continue
-        fills = []
         if name == "events":  # a number printed by a process group is not a global rank
             space = pl.col("rank_space")
-            frame = frame.with_columns(
-                pl.when(space.is_null() | (space == "global")).then("rank").alias("_own"),
-                _is_printed().alias("_printed"),
-            )
+            own = pl.when(space.is_null() | (space == "global")).then("rank")
+            frame = frame.with_columns(_own=own, _printed=_is_printed())
         else:
             frame = frame.with_columns(pl.col("rank").alias("_own"))
-        frame = beside(frame, by_file, "file")
-        fills.append("_file")
+        frame, fills = beside(frame, by_file, "file"), ["_file"]
         if has_process:
             for told, keys in ((by_host_pid, ("host", "pid")), (by_pid, ("pid",)), (of_no_host, ("pid",))):
                 frame = beside(frame, told, *keys)
@@ -342,11 +334,9 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             # its name is the host's, and in a container a process has another number than its kernel knows it by.
             is_other = pl.col("host").is_in(claims["host"].drop_nulls().unique().implode()).fill_null(False)
             if name == "events":
-                elsewhere = pl.col("host").is_not_null() | _names_a_place("file")
-                is_of_host = pl.col("kind").is_in(_OF_KERNELS) | pl.col("detail").str.contains(
-                    '"by": "person"'
-                ).fill_null(False)
-                is_other |= is_of_host & elsewhere
+                elsewhere = pl.col("host").is_not_null() | _names_a_place()
+                by_person = pl.col("detail").str.contains('"by": "person"').fill_null(False)
+                is_other |= (pl.col("kind").is_in(_OF_KERNELS) | by_person) & elsewhere
             fitting = pl.when(is_other).then("_elsewhere").otherwise("_pid")
             frame = frame.with_columns(fitting.alias("_pid")).drop("_elsewhere")
             fills += ["_host_pid", "_pid"]
@@ -373,9 +363,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
         if by_local is not None and "local_rank" in frame.columns:
             frame = beside(frame, by_local, "local_rank")
             if others:
-                frame = frame.with_columns(
-                    pl.when(~pl.col("file").cast(pl.String).is_in(others)).then("_local").alias("_local")
-                )
+                frame = frame.with_columns(_local=pl.when(~pl.col("file").cast(pl.String).is_in(others)).then("_local"))
             fills.append("_local")
         rank = pl.coalesce("_own", *fills)
         frame = frame.with_columns(given_rank(rank) if name == "events" else rank.alias("rank"))
@@ -383,10 +371,10 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     return result
 
 
-def _names_a_place(column: str) -> pl.Expr:
+def _names_a_place() -> pl.Expr:
     """Does a file's name hold a word with a number at its end, as names of hosts do (`login-07.dmesg`)? No record of the job prints it,
     else the rows would have that host: nothing ties them to the job's."""
-    name = pl.col(column).cast(pl.String).str.extract(r"([^/]+)$", 1)
+    name = pl.col("file").cast(pl.String).str.extract(r"([^/]+)$", 1)
     return name.str.contains(_PLACE).fill_null(False) & ~name.str.contains(_NO_PLACE)
 
 
@@ -398,17 +386,14 @@ def names_a_place(path: str) -> bool:
 HIGHEST_RANK = "the highest rank in groups and failure tables"  # the least size that the job can have
 
 
-def world(
-    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, given: int | None
-) -> tuple[frozenset[int], str | None]:
+def world(tables: Tables, identity: pl.DataFrame, given: int | None) -> tuple[frozenset[int], str | None]:
     """(ranks the job should have, how that was learnt): what the person says, else the world size most ranks claim, else the
     members of global groups and failure tables. Empty, null: unknown."""
     if given:
         return frozenset(range(given)), "the person"
     sizes = identity["world_size"].drop_nulls()
-    if not len(
-        sizes
-    ):  # of processes whose rank is not told; an argument that those who speak do not fit in is another program's
+    # Of processes whose rank is not told; an argument that those who speak do not fit in is another program's.
+    if not len(sizes):
         spoke = values(pl.concat([one["rank"].cast(pl.Int64) for one in (identity, tables["files"], tables["steps"])]))
         fits = (pl.col("how") != "argument").fill_null(True) | (pl.col("world_size") > max(spoke, default=-1))
         sizes = tables["ranks"].filter(fits)["world_size"].drop_nulls()
@@ -431,9 +416,7 @@ def world(
 _RECORDS: tuple[TableName, ...] = ("operations", "progress", "stacks", "tensors", "steps", "groups")
 
 
-def unread_ranks(
-    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, seen: frozenset[int], told: frozenset[int]
-) -> frozenset[int]:
+def unread_ranks(tables: Tables, identity: pl.DataFrame, seen: frozenset[int], told: frozenset[int]) -> frozenset[int]:
     """Ranks that are not among `seen`, but a file of which is in the bundle, though no word in it is understood: it is not
     empty, its path tells the rank, no record in it is of another one (contract, rule 24).
 
@@ -461,21 +444,17 @@ def unread_ranks(
 
 def _told_at_once(told: pl.DataFrame) -> list[str]:
     """Files in which each of 0 … N-1, three at least, tells figures of the same three steps or more."""
-    of_ranks = (
-        told.drop_nulls(["file", "rank", "step"])
-        .group_by(pl.col("file").cast(pl.String), "rank")
-        .agg(pl.col("step").unique().sort().alias("_steps"))
-    )
+    each = told.drop_nulls(["file", "rank", "step"]).group_by(pl.col("file").cast(pl.String), "rank")
+    of_ranks = each.agg(_steps=pl.col("step").unique().sort())
     files = of_ranks.group_by("file").agg(
         pl.col("rank").max() + 1 == pl.len(), pl.len().alias("_many"), pl.col("_steps").n_unique().alias("_ways"),
         pl.col("_steps").list.len().min().alias("_fewest"),
     )  # fmt: skip
-    return files.filter(pl.col("rank") & (pl.col("_many") > 2) & (pl.col("_ways") == 1) & (pl.col("_fewest") > 2))[
-        "file"
-    ].to_list()
+    are_at_once = pl.col("rank") & (pl.col("_many") > 2) & (pl.col("_ways") == 1) & (pl.col("_fewest") > 2)
+    return files.filter(are_at_once)["file"].to_list()
 
 
-def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
+def seen_ranks(tables: Tables) -> frozenset[int]:
     """Ranks with a record of their own: a dump, a stack, statistics, or lines that they printed."""
     seen: set[int] = set()
     for name in _RECORDS:

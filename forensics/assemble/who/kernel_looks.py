@@ -3,17 +3,15 @@
 Whom a table of processes calls a parent may be the launcher of all of them.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.text.unanimous import unanimous
 
 _TABLES = ("proc status", "ps", "top", "kernel")
 
 
-def with_parents(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_parents(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with the parent of each process in a kernel's row of `stacks`, where the same file tells it."""
     stacks = tables["stacks"]
     is_open = (pl.col("source") == "kernel") & pl.col("parent_pid").is_null() & pl.col("pid").is_not_null()

@@ -5,18 +5,16 @@ mpirun tells the number and the pid of who ended; the processes of the program h
 none of these has no rank in it. Where a script computes the ranks (parsers/scheduling/rank_formula.py), nobody has one by what mpirun counts.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from parsers.scheduling.rank_formula import NAME as RANK
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 
 _BY_MPI = '"by": "mpi"'
 _INTRODUCED = "introduction"  # `how` of claims that speakers.py makes
 
 
-def with_program_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_program_ranks(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with the ranks of `events` that mpirun printed as the program counts them."""
     events, claims = tables["events"], tables["ranks"]
     printed = pl.col("detail").fill_null("").str.contains(_BY_MPI, literal=True) & pl.col("rank").is_not_null()
@@ -28,9 +26,8 @@ def with_program_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
         return dict(tables)
     own = claims.filter((pl.col("how") == _INTRODUCED) & pl.col("world_size").is_not_null())
     own = own.select("pid", "rank").drop_nulls().unique().unique("pid", keep="none")
-    offsets = (
-        own.join(told, on="pid").select((pl.col("rank") - pl.col("_printed")).alias("by"))["by"].unique().to_list()
-    )
+    by = own.join(told, on="pid").select(by=pl.col("rank") - pl.col("_printed"))
+    offsets = by["by"].unique().to_list()
     if not is_computed and (len(offsets) != 1 or offsets[0] == 0):
         return dict(tables)
     rank = pl.col("rank") + (offsets[0] if len(offsets) == 1 else 0)

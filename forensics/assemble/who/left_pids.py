@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.unanimous import unanimous
 
 HOW = "place among the processes of its host"
@@ -23,7 +23,7 @@ _FEWEST = 3  # processes of a host
 _KEY = ("file", "host", "source", "program", "parent_pid")
 
 
-def with_left_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_left_pids(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with a row of `ranks` for each such process."""
     stacks, told = tables["stacks"], tables["ranks"].filter(pl.col("rank").is_not_null())
     shown = stacks.filter(pl.col("rank").is_null() & pl.col("pid").is_not_null() & pl.col("is_main").fill_null(True))
@@ -54,11 +54,8 @@ def _left(pids: Sequence[int], known: Mapping[int, int], hosts: Mapping[int, str
     if len(pids) < _FEWEST or 2 * len(known) <= len(pids) or len(known) == len(pids) or len(own) != 1:
         return
     host = own.pop()
-    there = (
-        [rank for rank, at in hosts.items() if at == host]
-        if host
-        else range(min(known.values()), max(known.values()) + 1)
-    )
+    between = range(min(known.values()), max(known.values()) + 1)
+    there = [rank for rank, at in hosts.items() if at == host] if host else between
     ranks = dict(zip(pids, sorted(there), strict=False))
     if len(there) != len(pids) or any(ranks[pid] != rank for pid, rank in known.items()):
         return

@@ -2,7 +2,12 @@
 
 A number in a file's name is a pid where another record knows a process by it whose rank nobody tells. It is joined to the rank
 that the file's own lines tell, if no other file disagrees, or that another record of the process has (its status in /proc). So is a number before the words of such a file that a parser tells without a rank.
-The one process of a host that holds one rank needs no file (one_a_host.py).
+
+Processes that a library numbers by their host need no file in a job that has one rank on each: they are these ranks.
+
+    n2:21274:21274 [0] NCCL INFO Bootstrap : Using eth1:10.0.0.2<0>        and a launcher's map: rank 4 runs on n2, and nobody else
+
+Where all ranks of a job of known size are placed, each on a host of its own, the one process of it that tells an address of a host is its rank's.
 """
 
 from collections import defaultdict
@@ -10,10 +15,9 @@ from collections.abc import Mapping, Set
 
 import polars as pl
 
-from forensics.assemble.who.identity import ENDS, rank_of_file, short_host
-from forensics.assemble.who.one_a_host import with_one_a_host
+from forensics.assemble.who.identity import ENDS, rank_of_file, short_host, short_hosts
 from forensics.model.told import values
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.labels.head_pids import HOW as AT_HEADS
@@ -22,11 +26,13 @@ _NUMBER = regex(r"(?<![0-9A-Za-z])\d{4,10}(?![0-9A-Za-z])")
 _PART = regex(r"[^./_]+")
 _PAIR = 2  # processes that may have one number by chance
 HOW = "pid in the name of its file"
+_ALONE = "the one process of its host"
+_FEWEST = 2  # ranks
 
 
-def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_named_pids(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with a row of `ranks` for each such process."""
-    tables = with_one_a_host(tables)
+    tables = _with_one_a_host(tables)
     told = values(tables["ranks"].filter(pl.col("rank").is_not_null())["pid"])
     ends = tables["events"].filter(pl.col("kind").is_in(ENDS) & pl.col("rank").is_null())
     failed = tables["events"].filter(pl.col("rank").is_null() & pl.col("severity").is_in(["error", "fatal"]))
@@ -76,3 +82,20 @@ def _whose(said: Set[tuple[int, str]], hosts: Mapping[int, str], places: Set[str
         if host is not None and placed.setdefault(host, (rank, file, host))[0] != rank:
             return []
     return [*placed.values()] if len({rank for rank, _ in said}) == _PAIR else []
+
+
+def _with_one_a_host(tables: Tables) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt → the same, with a row of `ranks` for each such process."""
+    claims = tables["ranks"]
+    nobody = claims.filter(pl.col("rank").is_null()).drop_nulls(["host", "pid", "address"]).with_columns(short_hosts())
+    world = claims["world_size"].max()
+    if not nobody.height or not isinstance(world, int) or world < _FEWEST:
+        return dict(tables)
+    placed = claims.with_columns(short_hosts()).select("rank", "host").drop_nulls().unique()
+    are_apart = placed["rank"].n_unique() == placed["host"].n_unique() == placed.height == world
+    if not are_apart or placed["rank"].max() != world - 1 or set(nobody["pid"]) & set(claims.drop_nulls("rank")["pid"]):
+        return dict(tables)
+    first = nobody.sort("file", "line").unique(["host", "pid"], keep="first", maintain_order=True)
+    alone = first.filter(pl.len().over("host") == 1).drop("rank").join(placed, on="host", maintain_order="left")
+    rows = alone.select("rank", "host", "pid", "file", "line", how=pl.lit(_ALONE)).to_dicts()
+    return {**tables, "ranks": pl.concat([claims, table("ranks", rows)])}

@@ -38,7 +38,7 @@ import polars as pl
 from forensics.assemble.figures.figure_pairs import figure_pairs
 from forensics.model.told import values
 from parsers.engine.unknown import counted
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import NUMBER, counted_from_zero
 from parsers.training.layout_words import AMONG_REPLICAS
@@ -48,20 +48,8 @@ from parsers.who.lines.introductions import PROCESS
 _CALLED = regex(r"(?i)(?<![a-z])(?P<word>[a-z]{1,16})[_.-]?(?P<number>\d{1,6})(?![a-z\d])")
 _ROLE = 4  # letters of what a program is called, at least
 _OF_ANY = (
-    *PROCESS,
-    "worker",
-    "work",
-    "stdout",
-    "stderr",
-    "output",
-    "dump",
-    "stack",
-    "stacks",
-    "trace",
-    "pyspy",
-    "file",
-    "part",
-)
+    *PROCESS, "worker", "work", "stdout", "stderr", "output", "dump", "stack", "stacks", "trace", "pyspy", "file", "part",
+)  # fmt: skip
 _OF_PROCESS = frozenset((*PROCESS, "r", "worker", "replica", "task", "gpu", "device", "trainer", "peer"))
 _LAST_WORD = regex(r"[A-Za-z]{1,16}(?=[_.-]?$)")
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
@@ -75,7 +63,7 @@ _PARTED = ("expert_model_parallel_size", "tensor_model_parallel_size", "pipeline
 _AXES = ("data_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size")
 
 
-def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def numbered_files(tables: Tables) -> pl.DataFrame:
     """Evidence tables → file, rank of such files whose path does not say whose they are."""
     claims = tables["ranks"].filter(pl.col("rank").is_not_null() & ~pl.col("how").is_in(_OF_OTHERS))
     spoken = claims.group_by("file").agg(pl.col("rank").unique(), pl.col("pid").drop_nulls().n_unique().alias("_pids"))
@@ -116,9 +104,7 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         found |= told if told and _is_of_process(told) else _of_axis(tables, unsaid)
     unsaid = [own for own in unsaid if not found.keys() & set(own)]
     found |= _as_others(tables, known | found, unsaid)
-    return pl.DataFrame(
-        {"file": list(found), "rank": list(found.values())}, schema={"file": pl.String, "rank": pl.Int64}
-    )
+    return pl.DataFrame([*found.items()], schema={"file": pl.String, "rank": pl.Int64}, orient="row")
 
 
 def _rolled(own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:
@@ -169,9 +155,7 @@ def _words(file: str) -> list[tuple[str, int]]:
     return [(word, number) for word, number in found if words.count(word) == 1 and not counts_others(word)]
 
 
-def _as_others(
-    tables: Mapping[TableName, pl.DataFrame], known: Mapping[str, int], unsaid: Sequence[list[str]]
-) -> dict[str, int]:
+def _as_others(tables: Tables, known: Mapping[str, int], unsaid: Sequence[list[str]]) -> dict[str, int]:
     """Files numbered 0 … N-1 as those are, one for each rank of the job, whose number is known to be their rank: `stats.2.tsv` beside out.2, in which nobody
     tells a rank of any step. In each step all of them tell one figure alike, as what was reduced is: those of layers or seeds tell none."""
     if tables["steps"]["rank"].is_not_null().any():
@@ -186,11 +170,8 @@ def _as_others(
     found: dict[str, int] = {}
     for own in unsaid if is_numbered and len(of_job) >= _FEW else ():
         numbered = counted_from_zero(own) if len(own) == len(of_job) else []
-        if (
-            len(numbered) == 1
-            and not counts_others(_called_before(numbered[0]))
-            and _share_a_figure(tables["steps"], own)
-        ):
+        is_of_ranks = len(numbered) == 1 and not counts_others(_called_before(numbered[0]))
+        if is_of_ranks and _share_a_figure(tables["steps"], own):
             found |= numbered[0]
     return found
 
@@ -198,17 +179,11 @@ def _as_others(
 def _share_a_figure(steps: pl.DataFrame, own: Sequence[str]) -> bool:
     """Is a figure that changes, and is no setting, the same in all these files in every step that they tell of it?"""
     steps = spelled(steps.filter(pl.col("file").cast(pl.String).is_in(own) & pl.col("step").is_not_null()))
-    named = [
-        steps.select("file", "step", pl.lit(name).alias("name"), pl.col(name).alias("value"))
-        for name in ("loss", "grad_norm")
-    ]
+    named = [steps.select("file", "step", name=pl.lit(name), value=pl.col(name)) for name in ("loss", "grad_norm")]
     told = pl.concat([*named, figure_pairs(steps, "file", "step")]).filter(pl.col("value").is_finite())
-    of_step = told.group_by("name", "step").agg(
-        pl.col("file", "value").n_unique(), pl.col("value").first().alias("one")
-    )
-    each = of_step.group_by("name").agg(
-        ((pl.col("file") == len(own)) & (pl.col("value") == 1)).all().alias("shared"), pl.col("one").n_unique()
-    )
+    of_step = told.group_by("name", "step").agg(pl.col("file", "value").n_unique(), one=pl.col("value").first())
+    is_shared = (pl.col("file") == len(own)) & (pl.col("value") == 1)
+    each = of_step.group_by("name").agg(pl.col("one").n_unique(), shared=is_shared.all())
     return each.filter(pl.col("shared") & (pl.col("one") >= _CHANGES)).height > 0
 
 
@@ -227,7 +202,7 @@ def _are_whole(own: list[str], ranks: Mapping[str, int], worlds: Set[int]) -> bo
 
 
 def _left_over(
-    tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, known: Mapping[str, int], ranks: Mapping[str, int]
+    tables: Tables, claims: pl.DataFrame, known: Mapping[str, int], ranks: Mapping[str, int]
 ) -> dict[str, int]:
     """Files in which one process says who it is and by which pid, where their ranks are just those of the job that have no file of their own, and tell no step anywhere."""
     spoken = {*claims.filter(pl.col("pid").is_not_null())["file"].cast(pl.String)}
@@ -244,11 +219,8 @@ def _left_over(
 
 def _by_pids(claims: pl.DataFrame, own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:
     """File → the rank that other files tell of the process whose number stands in its name; all of one name, none of which says otherwise."""
-    told = (
-        claims.filter(pl.col("pid").is_not_null() & ~pl.col("file").is_in(own))
-        .group_by("pid")
-        .agg(pl.col("rank").unique())
-    )
+    others = claims.filter(pl.col("pid").is_not_null() & ~pl.col("file").is_in(own))
+    told = others.group_by("pid").agg(pl.col("rank").unique())
     known = {pid: some[0] for pid, some in told.iter_rows() if len(some) == 1}
     for column in zip(*(map(int, NUMBER.findall(file)) for file in own), strict=True):
         number = {file: known[pid] for file, pid in zip(own, column, strict=True) if pid in known}
@@ -268,15 +240,13 @@ def _placed(claims: pl.DataFrame, untold: list[str]) -> dict[str, int]:
     return dict(each.select("file", pl.col("rank").list.first()).iter_rows()) if is_whole else {}
 
 
-def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[str]]) -> dict[str, int]:
+def _one_a_rank(tables: Tables, shapes: Iterable[list[str]]) -> dict[str, int]:
     """File → its number, of the one set of files that are as many as the world."""
     shapes = [own for own in shapes if len(own) >= _FEW]
     if not shapes:
         return {}
-    told = [tables[name].select("file", "step") for name in ("steps", "values", "tensors")]
-    steps: dict[str, set[int]] = dict(
-        pl.concat([spelled(one) for one in told]).drop_nulls().group_by("file").agg(pl.col("step").unique()).iter_rows()
-    )
+    told = pl.concat([spelled(tables[name].select("file", "step")) for name in ("steps", "values", "tensors")])
+    steps = dict(told.drop_nulls().group_by("file").agg(pl.col("step").unique()).iter_rows())
     lines = dict(tables["files"].select("file", "templates").drop_nulls().iter_rows())
     # Where a stack tells its process, the number is as likely that of a turn of a loop.
     is_bare = tables["stacks"].group_by("file").agg(pl.col("pid").is_null().all().alias("bare"))
@@ -305,7 +275,7 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
     return sets[0] if len(sets) == 1 else {}
 
 
-def _of_axis(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[str]]) -> dict[str, int]:
+def _of_axis(tables: Tables, shapes: Iterable[list[str]]) -> dict[str, int]:
     """The same, where the files are called after places on the one axis that is told, and no rank beyond it is."""
     parted = values(tables["settings"].filter(pl.col("name").is_in(_PARTED) & (pl.col("value") != "1"))["value"])
     spoken = {*tables["steps"]["rank"].drop_nulls(), *tables["ranks"]["rank"].drop_nulls()}
@@ -343,7 +313,7 @@ def _folders(own: Iterable[str]) -> list[list[str]]:
     return [*folders.values()] if len(folders) > 1 else []
 
 
-def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str], sizes: set[str]) -> bool:
+def _is_world(tables: Tables, own: list[str], sizes: set[str]) -> bool:
     """Is the world told to be as large, or does each of these files say that there is nothing but replicas?"""
     if sizes:
         return sizes == {str(len(own))}
@@ -354,7 +324,7 @@ def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str], sizes: s
     return set(own) <= {str(file) for file in alone["file"].to_list()}
 
 
-def _sizes(tables: Mapping[TableName, pl.DataFrame]) -> set[str]:
+def _sizes(tables: Tables) -> set[str]:
     """All that is told of how many processes there are: the size of the world, else how many replicas, each of which may be several ranks."""
     settings = tables["settings"]
     world, replicas = (values(settings.filter(pl.col("name") == name)["value"]) for name in _WORLDS)

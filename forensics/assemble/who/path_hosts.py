@@ -10,16 +10,15 @@ hosts, each with files of other ranks.
 Fooled by: a log that is named after one host and collects the lines of several, of which it prints none.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import polars as pl
 
 from forensics.assemble.who.identity import short_host, short_hosts
 from forensics.model.told import values
-from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName, conform, spelled
+from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, conform, spelled
 from parsers.text.patterns import regex
 
-Tables = dict[TableName, pl.DataFrame]
 # A map of the site names hosts of everybody: no record of any of them.
 HOSTED: tuple[TableName, ...] = tuple(
     name for name in TABLE_NAMES if {"file", "host"} <= SCHEMAS[name].keys() and name != "locations"
@@ -31,7 +30,7 @@ _IDS = ("port_guid", "node_guid", "uuid", "serial")
 _WORD = regex(r"[A-Za-z0-9]+")
 
 
-def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
+def with_hosts_of_paths(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same, null hosts filled where the path of their file names a host that records know."""
     called = _called_so(tables["files"])
     known, result = _known(tables) | _folders(tables["devices"]) | called, dict(tables)
@@ -85,7 +84,7 @@ def _hosts_of(part: str, known: frozenset[str]) -> Iterable[str]:
                 yield part[begin:end]
 
 
-def _known(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
+def _known(tables: Tables) -> frozenset[str]:
     """First labels of the hosts that records print. A bare number is no name that a path could be told by."""
     names = {name for table in HOSTED for name in values(tables[table]["host"])}
     names |= set(tables["events"]["names_hosts"].explode().drop_nulls().to_list())
@@ -96,23 +95,17 @@ def _folders(devices: pl.DataFrame) -> frozenset[str]:
     """Folders that can only be hosts' by the devices whose state lies in them."""
     if not devices.height:
         return frozenset()
-    named = pl.col("metric").str.extract(r"([a-z_]+)$", 1).is_in(_IDS)
-    ids = pl.concat(
-        [
-            devices.filter(named & pl.col("host").is_null()).select("file", pl.col("text").alias("id")),
-            devices.filter(pl.col("host").is_null()).select("file", pl.col("uuid").alias("id")),
-        ]
-    ).drop_nulls().unique()  # fmt: skip
+    unplaced = devices.filter(pl.col("host").is_null())
+    is_id = pl.col("metric").str.extract(r"([a-z_]+)$", 1).is_in(_IDS)
+    told = [unplaced.filter(is_id).select("file", id="text"), unplaced.select("file", id="uuid")]
+    ids = pl.concat(told).drop_nulls().unique()
     placed = ids.with_columns(
         folder=pl.col("file").str.extract(r"([^/]+)/[^/]+$", 1), beside=pl.col("file").str.replace(r"[^/]+/([^/]+)$", "*/$1")
     ).drop_nulls("folder")  # fmt: skip
     found: set[str] = set()
     for part in placed.partition_by("beside"):
-        folders, shared = (
-            part["folder"].n_unique(),
-            part.group_by("id").agg(pl.col("folder").n_unique())["folder"].max(),
-        )
-        if folders >= _FOLDERS and shared == 1:
+        shared = part.group_by("id").agg(pl.col("folder").n_unique())["folder"].max()
+        if part["folder"].n_unique() >= _FOLDERS and shared == 1:
             found |= {name for name in part["folder"].unique().to_list() if not name.isdigit()}
     return frozenset(found)
 
@@ -124,11 +117,8 @@ def _called_so(files: pl.DataFrame) -> frozenset[str]:
     ranked = files.filter(pl.col("rank").is_not_null()).select("rank", pl.col("file").cast(pl.String))
     folder = pl.col("file").str.extract(r"([^/]+)/[^/]+$", 1)
     beside = pl.col("file").str.replace(r"[^/]+/[^/]+$", "")
-    placed = (
-        ranked.with_columns(folder=folder, beside=beside)
-        .filter(pl.col("folder").str.contains(_CALLED))
-        .unique(["rank", "folder", "beside"])
-    )
+    placed = ranked.with_columns(folder=folder, beside=beside).filter(pl.col("folder").str.contains(_CALLED))
+    placed = placed.unique(["rank", "folder", "beside"])
     found: set[str] = set()
     for part in placed.partition_by("beside"):
         names = set(part["folder"].to_list())
@@ -137,7 +127,7 @@ def _called_so(files: pl.DataFrame) -> frozenset[str]:
     return frozenset(found)
 
 
-def _agreeing(tables: Mapping[TableName, pl.DataFrame], places: pl.DataFrame) -> pl.DataFrame:
+def _agreeing(tables: Tables, places: pl.DataFrame) -> pl.DataFrame:
     """`places` (file, _host) without the files in which a row tells another host, or has a rank that others claim for
     other hosts only."""
     claims = tables["ranks"].select("rank", pl.col("host").alias("_claimed")).drop_nulls().unique()

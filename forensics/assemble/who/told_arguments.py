@@ -4,17 +4,15 @@ Two numbers at least, below the world if one is told, each of one process, and e
 an adapter) tells none of them apart. Samplers print the same process again and again.
 """
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, Tables
 from parsers.who.scripts.arguments import HOW
 
 _LEAST = 2
 
 
-def with_told_arguments(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_told_arguments(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, without claims of arguments that are no ranks."""
     claims = tables["ranks"]
     told = claims.filter(pl.col("how") == HOW)

@@ -1,14 +1,12 @@
 """Looks at processes that lists of them tell (parsers/who/places/gone_processes.py), as rows of `stacks`: who is there, and who is gone."""
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TableName, Tables, table
 from parsers.who.places.gone_processes import GONE, THERE
 
 
-def with_told_gone(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_told_gone(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with a look for each process that such a list names."""
     told = tables["ranks"].filter(pl.col("how").is_in([GONE, THERE]))
     if not told.height:

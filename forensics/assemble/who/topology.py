@@ -1,6 +1,7 @@
 """Which place in the parallel layout a rank has: what the ranks said of themselves, else what the user said."""
 
 from collections.abc import Mapping
+from math import prod
 
 import polars as pl
 
@@ -16,9 +17,7 @@ def coordinates(
     found: dict[int, Mapping[str, int]] = {}
     sizes = {axis: size for axis, size in topology.items() if axis != "ep"}  # experts divide the data axis
     if sizes:
-        world = 1
-        for size in sizes.values():
-            world *= size
+        world = prod(sizes.values())
         for rank in sorted(job) or range(world):
             if rank < world:
                 found[rank] = _place(rank, sizes)
@@ -42,6 +41,4 @@ def mates(places: Mapping[int, Mapping[str, int]], rank: int, *fixed: str) -> fr
     own = places.get(rank)
     if own is None or any(axis not in own for axis in fixed):
         return frozenset()
-    return frozenset(
-        other for other, place in places.items() if all(place.get(axis) == own[axis] for axis in fixed)
-    )  # fmt: skip
+    return frozenset(other for other, place in places.items() if all(place.get(axis) == own[axis] for axis in fixed))

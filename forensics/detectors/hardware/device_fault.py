@@ -13,14 +13,13 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.waiting import is_silence_elsewhere
 from forensics.facts.hosts.hardware import Record
 from forensics.facts.rows.error_words import driver_words
 from forensics.facts.rows.event_rows import Row, detail, own_rank, refs, rows
 from forensics.graph.hang.roots import all_entered
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, Device, FirstAnomaly
+from forensics.model.incident import Device, FirstAnomaly, to_do
 from forensics.model.said import Said, joined
 from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle, ranks_text
@@ -28,10 +27,6 @@ from forensics.words import hardware as words
 from parsers.catalogues import printed
 
 _WORDS = 100
-
-
-def _device(record: Record) -> Device:
-    return Device(host=record.host, pci=record.row["pci"], index=record.row["device_index"], uuid=None)
 
 
 def _may_be_its(case: Case, rank: int) -> bool:
@@ -116,12 +111,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         # The ranks on these devices waited for somebody else: only what ends a device still speaks of its host.
         found = [one for one in found if one.ends_device and one.when == "before"]
     hosts = tuple(sorted({one.host for one in found if one.host}))
-    if not found or (
-        not alone
-        and not ranks
-        and is_silence_elsewhere(case.waited_ranks, case.expected, case.identity, hosts)
-        and not all(o.ends_device for o in found)
-    ):
+    is_open = not alone and not ranks and not all(one.ends_device for one in found)
+    if not found or (is_open and is_silence_elsewhere(case.waited_ranks, case.expected, case.identity, hosts)):
         return ()
     kept = [one for one in found if one.rank in ranks] if ranks else found
     return (_finding(case, kept, ranks),)
@@ -137,10 +128,8 @@ def _has_failed(case: Case, found: Sequence[Record]) -> bool:
 def _failed_nameless(case: Case) -> bool:
     """Does a process that nobody knows the rank of say that it failed, or lost others?"""
     ended = case.events.filter(pl.col("rank").is_null() & pl.col("severity").is_in(["error", "fatal"]))
-    roles = {
-        role for kind in ended["kind"].unique() for role in EVENTS[kind].roles if "hardware" not in EVENTS[kind].roles
-    }
-    return not roles.isdisjoint(("failure", "victim"))
+    roles = [EVENTS[kind].roles for kind in ended["kind"].unique()]
+    return any("hardware" not in one and not {"failure", "victim"}.isdisjoint(one) for one in roles)
 
 
 def _line(record: Record) -> str:
@@ -150,7 +139,7 @@ def _line(record: Record) -> str:
 
 def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Finding:
     hosts = tuple(sorted({one.host for one in found if one.host}))
-    devices = tuple(sorted({_device(one) for one in found}, key=str))
+    devices = {Device(host=one.host, pci=one.row["pci"], index=one.row["device_index"], uuid=None) for one in found}
     code, line = found[0].row["code"], _line(found[0])
     said = words.DRIVER_REPORTED_LINE(line=line) if line else words.DRIVER_REPORTED
     claims = [Claim(said, "for", refs(one.row for one in found))]
@@ -160,29 +149,23 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
         text = words.TIMED_OUT_OTHERS_NOT(waited=ranks_text(waited), ranks=ranks_text(ranks))
         claims.append(Claim(text, "for", refs(rest)))
     names = joined(hosts, ", ")
+    who = words.GPU_OF_RANKS if ranks else words.GPU_OF_HOSTS
     what = joined((printed(code), words.QUOTED(line=line) if line else ""), ", ") or words.ITS_DRIVER_REPORTED
     return Finding(
-        detector=DETECTOR.name,
         cause="gpu_fault",
         ranks=ranks,
         hosts=hosts,
-        devices=devices,
+        devices=tuple(sorted(devices, key=str)),
         domain="infrastructure",
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(
             rank=ranks[0] if ranks else None,
             host=hosts[0] if len(hosts) == 1 else None,
-            step=step_in_progress(case.tables["steps"]),
+            step=case.step_in_progress(),
             signature=f"device:{code}",
         ),
-        actions=(
-            Action(
-                kind="inspect_hardware", target=names or _unplaced(found[0].row), command=None, reason=words.OF_A_DRIVER
-            ),
-        ),
-        summary=words.GPU_OF_RANKS(ranks=ranks_text(ranks), what=what)
-        if ranks
-        else words.GPU_OF_HOSTS(hosts=names or words.UNNAMED_HOST, what=what),
+        actions=(to_do("inspect_hardware", names or _unplaced(found[0].row), words.OF_A_DRIVER),),
+        summary=who(ranks=ranks_text(ranks), hosts=names or words.UNNAMED_HOST, what=what),
     )
 
 

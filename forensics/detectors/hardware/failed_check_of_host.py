@@ -6,11 +6,10 @@ Alone it explains nothing: many a host fails a check and works. Where everybody 
 
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.hosts.checks import host_checks, meaning
 from forensics.facts.rows.event_rows import refs
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.said import joined, sentence
@@ -39,13 +38,12 @@ def _finding(case: Case, host: str, tests: list[str], places: tuple[Ref, ...]) -
     text = words.FAILED_BEFORE(host=host, tests=failed)
     text = words.FAILED_BEFORE_OF(host=host, tests=failed, of=known[0][0]) if known else text
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         hosts=(host,),
         domain="infrastructure",
         claims=(Claim(text, "for", places),),
-        first_anomaly=FirstAnomaly(host=host, step=step_in_progress(case.tables["steps"]), signature="failed_check"),
-        actions=(Action(kind="drain_node", target=host, command=None, reason=words.FAILED_CHECK_BEFORE),),
+        first_anomaly=FirstAnomaly(host=host, step=case.step_in_progress(), signature="failed_check"),
+        actions=(to_do("drain_node", host, words.FAILED_CHECK_BEFORE),),
         summary=sentence(text),
     )
 

@@ -6,7 +6,7 @@ itself tells more than a check before it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from forensics.case import Case, Detector
@@ -14,7 +14,7 @@ from forensics.facts.hosts.checks import host_checks, hosts_of_nodes, meaning
 from forensics.facts.rows.event_rows import detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
-from forensics.model.said import joined, sentence
+from forensics.model.said import Said, joined, sentence
 from forensics.words import hardware as words
 
 _ALONE = "alone"
@@ -43,53 +43,38 @@ def detect(case: Case) -> tuple[Finding, ...]:
     failed_in = words.FAILED_TESTS if set(hosts) & alone.keys() else words.FAILED_BESIDE_ALL
     text = failed_in(hosts=joined(hosts, ", "), tests=joined(tests, ", "))
     text = words.TESTS_ARE_OF(text=text, tests=joined(known[:2], "; ")) if known else text
-    return (
-        Finding(
-            detector=DETECTOR.name,
-            hosts=tuple(hosts),
-            domain="infrastructure",
-            claims=(Claim(text, "for", refs(told)),),
-            first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature="node_check"),
-            actions=_drained(hosts),
-            summary=sentence(text),
-        ),
-    )
+    return (_finding(hosts, text, told),)
 
 
 def _bad_nodes(case: Case) -> list[int]:
     """Nodes that the tool itself calls faulty, by their numbers, after its rounds."""
-    said = [
-        row
-        for row in rows(case.events, "node_check")
-        if row["names_rank_space"] == "node" and row["severity"] == "error"
-    ]
-    return sorted({node for row in said for node in row["names_ranks"] or ()})
+    said = [row for row in rows(case.events, "node_check") if row["names_rank_space"] == "node"]
+    return sorted({node for row in said if row["severity"] == "error" for node in row["names_ranks"] or ()})
 
 
 def _of_nodes(case: Case, nodes: list[int]) -> Finding:
     names = hosts_of_nodes(case.events)
     hosts = tuple(names.get(node) or words.NODE(number=node) for node in nodes)
     said = [row for row in rows(case.events, "node_check") if set(row["names_ranks"] or ()) & set(nodes)]
-    text = words.CALLED_FAULTY(hosts=joined(hosts, ", "))
-    return Finding(
-        detector=DETECTOR.name,
-        hosts=hosts,
-        domain="infrastructure",
-        claims=(Claim(text, "for", refs(said)),),
-        first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature="node_check"),
-        actions=_drained(hosts),
-        summary=sentence(text),
-    )
+    return _finding(hosts, words.CALLED_FAULTY(hosts=joined(hosts, ", ")), said)
 
 
-def _drained(hosts: Iterable[str]) -> tuple[Action, ...]:
-    return tuple(
+def _finding(hosts: Sequence[str], text: Said, told: Sequence[dict[str, Any]]) -> Finding:
+    drained = tuple(
         Action(
             kind="drain_node", target=host, command=None, reason=words.FAILED_CHECK, look=words.LOOK_AT_CHECK,
             then=words.THEN_OF_CHECK, source="DLRover: node check, in pairs",
         )
         for host in hosts
     )  # fmt: skip
+    return Finding(
+        hosts=tuple(hosts),
+        domain="infrastructure",
+        claims=(Claim(text, "for", refs(told)),),
+        first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature="node_check"),
+        actions=drained,
+        summary=sentence(text),
+    )
 
 
 def _is_bad(host: str, beside: dict[str, list[dict[str, Any]]], passed: set[tuple[str, Any]]) -> bool:

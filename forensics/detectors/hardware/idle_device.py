@@ -12,9 +12,7 @@ import polars as pl
 
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.hosts.hardware import Devices
-from forensics.facts.hosts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Device, FirstAnomaly
 from forensics.model.names import Reason
@@ -70,7 +68,7 @@ def _by_power(case: Case) -> tuple[Finding, ...]:
     odd = [one for one in odd if abs(one.value - one.centre) >= _OTHER_POWER * one.centre]
     if len(odd) != 1:
         return ()
-    one: Apart = odd[0]
+    one = odd[0]
     text = words.DRAWS(watts=one.value, peers=one.peers, centre=one.centre, seen=one.seen)
     return _finding(case, (one.rank, one.host, one.pci, one.index), (text, text), one.refs, one.moments, one.peers)
 
@@ -89,15 +87,12 @@ def _finding(
     reasons: tuple[Reason, ...] = () if moments > 1 else ("single_snapshot",)
     return (
         Finding(
-            detector=DETECTOR.name,
             ranks=ranks if sure else (),
             suspect_ranks=() if sure else ranks,
             devices=(Device(host=host, pci=pci, index=index, uuid=None),) if sure and (host or pci) else (),
             undecided=reasons,
             claims=(Claim(text, "for", refs),),
-            first_anomaly=FirstAnomaly(
-                rank=rank, host=host, step=step_in_progress(case.tables["steps"], rank), signature="idle_device"
-            ),
+            first_anomaly=FirstAnomaly(rank=rank, host=host, step=case.step_in_progress(rank), signature="idle_device"),
             blast_radius=BlastRadius(ranks_waiting=others),
             collect=(words.STACK_LOG_KERNEL(who=who), words.ALL_DUMPS),
             summary=sentence(text),

@@ -12,13 +12,12 @@ trouble on record: the host is named, with the doubt that a program may abort fo
 from collections.abc import Collection
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.waiting import is_silence_elsewhere
 from forensics.facts.rows.event_rows import Row, detail, host_of, own_rank, refs, rows
 from forensics.graph.hang.operations import describe
 from forensics.graph.hang.roots import all_entered
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.incident import BlastRadius, FirstAnomaly, to_do
 from forensics.model.names import Reason
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined
@@ -74,29 +73,20 @@ def detect(case: Case) -> tuple[Finding, ...]:
     complete = case.has_open_operations or bool(case.expected and case.expected <= waited)
     adapters = sorted({str(detail(row).get("interface") or row["pci"]) for row in said} - {"None"})
     text = words.LINK_FAILED_BEFORE(host=host)
+    failed_so = words.OF_ADAPTERS(text=text, adapters=joined(adapters, ", ")) if adapters else text
     timed_out, who = _wait(case, told, complete, waited)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="network_fault",
             hosts=(host,),
             domain="infrastructure",
             undecided=_doubts(told, complete, is_back),
-            claims=(
-                Claim(
-                    words.OF_ADAPTERS(text=text, adapters=joined(adapters, ", ")) if adapters else text,
-                    "for",
-                    refs(said),
-                ),
-                Claim(who, "for", timed_out),
-            ),
+            claims=(Claim(failed_so, "for", refs(said)), Claim(who, "for", timed_out)),
             first_anomaly=FirstAnomaly(
-                host=host,
-                step=step_in_progress(case.tables["steps"]),
-                signature=f"link:{said[0]['code'] or said[0]['kind']}",
+                host=host, step=case.step_in_progress(), signature=f"link:{said[0]['code'] or said[0]['kind']}"
             ),
             blast_radius=BlastRadius(ranks_waiting=len(waited)),
-            actions=(Action(kind="inspect_network", target=host, command=None, reason=words.ITS_LINK),),
+            actions=(to_do("inspect_network", host, words.ITS_LINK),),
             collect=(words.PORTS_AND_SWITCH,),
             summary=words.NETWORK_OF_HOST(host=host, what=joined((text, who), "; ")),
         ),

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.refused_transfers import refusal_of
 from forensics.facts.rows.event_rows import Row, detail, host_of, of_kinds, refs
 from forensics.facts.rows.locations import listed
@@ -28,7 +27,7 @@ from forensics.graph.hang.blame import (
 )
 from forensics.model.commands import kernel_log, link_test
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
 from forensics.words import launch
@@ -47,12 +46,8 @@ def _local(case: Case) -> list[Row]:
     does what is of another time than the anomaly."""
     links = [one for one in case.hardware if one.kind in ("link_down", "port_error") and one.when != "apart"]
     said = [one.row for one in links if one.kind == "port_error" and detail(one.row).get("library")]
-    kernel = [
-        one.row
-        for one in links
-        if one.severity in ("warning", "error", "fatal") and not detail(one.row).get("library") and one.on_job
-    ]
-    return [*said, *kernel]
+    grave = [one.row for one in links if one.severity in ("warning", "error", "fatal") and one.on_job]
+    return [*said, *(row for row in grave if not detail(row).get("library"))]
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -64,7 +59,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if failed.height:
         reports = blames(case.tables, case.identity, case.job_hosts, first)
         return (_fault(case, with_the_silent(reports, *_hosts_of_all(case), _telling(case)), local, first),)
-    if [row for row in local if detail(row).get("library")]:
+    if any(detail(row).get("library") for row in local):
         return (_fault(case, (), local, failed),)
     closed = of_kinds(case.events, "peer_closed", "remote_error")
     if case.has_begun:
@@ -131,9 +126,9 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
     if local:
         names = sorted({host_of(case.identity, row) or words.A_HOST for row in local})
         claims.append(Claim(words.PORTS_REPORTED(hosts=joined(names, ", ")), "for", refs(local)))
+    why = words.TRANSFERS_FAIL if is_untold else words.RETRIES_EXCEEDED if failed.height else words.PORT_SAID_SO
     where = hosts[0] if len(hosts) == 1 else (_together(case, cut_off) if cut_off else _where(root))
     return Finding(
-        detector=DETECTOR.name,
         cause="network_fault",
         hosts=hosts,
         links=links,
@@ -141,22 +136,12 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
         domain="infrastructure",
         undecided=() if hosts or not ends else ("tied_explanations",),
         claims=tuple(claims),
-        first_anomaly=FirstAnomaly(
-            step=step_in_progress(case.tables["steps"]), host=hosts[0] if hosts else None, signature="network"
-        ),
-        blast_radius=BlastRadius(ranks_waiting=0),
+        first_anomaly=FirstAnomaly(step=case.step_in_progress(), host=hosts[0] if hosts else None, signature="network"),
         actions=(*_actions(hosts or ends, refusal), *_link_test(links, refusal, failed)),
         collect=() if hosts else (words.LOGS_OF_THE_ENDS,) if refusal else (words.BOTH_ENDS,),
         summary=words.REFUSED_WHERE(where=where, code=refusal)
         if refusal
-        else words.NETWORK_FAILED(
-            where=where,
-            what=words.PORT_SAID_SO
-            if local and not failed.height
-            else words.TRANSFERS_FAIL
-            if is_untold
-            else words.RETRIES_EXCEEDED,
-        ),
+        else words.NETWORK_FAILED(where=where, what=why),
     )
 
 
@@ -164,11 +149,8 @@ def _actions(ends: Sequence[str], refusal: str | None) -> tuple[Action, ...]:
     """A transfer that was answered passed every link: then the two programs do not fit, or one of them is gone."""
     if refusal is not None:
         target = joined(ends, ", ") or words.BOTH_OF_THEM
-        return (Action(kind="check_config", target=target, command=None, reason=words.OTHER_END_REFUSED),)
-    return tuple(
-        Action(kind="inspect_network", target=name, command=None, reason=words.TRANSFERS_OF_IT)
-        for name in (ends or (words.FABRIC,))
-    )
+        return (to_do("check_config", target, words.OTHER_END_REFUSED),)
+    return tuple(to_do("inspect_network", name, words.TRANSFERS_OF_IT) for name in (ends or (words.FABRIC,)))
 
 
 def _link_test(links: Sequence[tuple[str, str]], refusal: str | None, failed: pl.DataFrame) -> tuple[Action, ...]:
@@ -234,15 +216,13 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
         other_end = words.OTHER_END_AT(address=other, said=said)
         claims[0] = Claim(other_end, "for", refs(closed.iter_rows(named=True)))
     return Finding(
-        detector=DETECTOR.name,
         cause="network_fault" if local else None,
         hosts=_hosts(None, _own_hosts(case, local)),
-        suspect_hosts=tuple(ends[:8])
-        if is_said or len(ends) > 1
-        else (),  # of a message that failed, either end may be at fault
+        # Of a message that failed, either end may be at fault.
+        suspect_hosts=tuple(ends[:8]) if is_said or len(ends) > 1 else (),
         undecided=("tied_explanations",),
         claims=tuple(claims),
-        first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="peer_closed"),
+        first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="peer_closed"),
         actions=_of_wait(shown) if shown else _at_other_end(case, other) if other else (),
         collect=(
             words.LOGS_AND_KERNELS(who=names or words.ALL_OTHER_RANKS),
@@ -268,11 +248,8 @@ def _other_end(case: Case, closed: pl.DataFrame) -> tuple[str | None, str | None
     """(the one address at the other end, what the library said last), where that alone tells of the other end."""
     beside = (pl.col("code") == "other_end") & pl.col("file").is_in(closed["file"].unique().to_list())
     rows = [*closed.iter_rows(named=True), *of_kinds(case.events, "other").filter(beside).iter_rows(named=True)]
-    told = {
-        said["other_end"]: " ".join(str(said.get("last_error")).split())
-        for row in rows
-        if "other_end" in (said := detail(row))
-    }
+    ends = (said for row in rows if "other_end" in (said := detail(row)))
+    told = {said["other_end"]: " ".join(str(said.get("last_error")).split()) for said in ends}
     found = [address for address in told if not is_within_a_host(address)]
     return (found[0], told[found[0]]) if len(found) == 1 else (None, None)
 

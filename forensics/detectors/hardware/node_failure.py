@@ -15,12 +15,11 @@ import polars as pl
 
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.taken_places import NODE_FAILED
 from forensics.facts.rows.event_rows import Row, detail, of_kinds, refs, rows
 from forensics.graph.hang.blame import blames
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.said import joined, sentence
 from forensics.words import hardware as words
 from parsers.text.patterns import regex
@@ -48,7 +47,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     clients = [case.ends[rank] for rank in case.asked_in_vain]
     lost |= frozenset().union(*case.asked_in_vain.values())
     of_job = case.job_hosts | lost | _missed(case.events, heard)
-    speaking = {short_host(case.host_of_rank.get(rank) or "") for rank in _told_their_end(case)}
+    told_their_end = case.waited_ranks | {rank for rank, end in case.ends.items() if end.by == "process"}
+    speaking = {short_host(case.host_of_rank.get(rank) or "") for rank in told_their_end}
     hosts = tuple(sorted((by_scheduler & of_job if case.job_hosts else by_scheduler) | (by_row & of_job - speaking)))
     if not hosts:
         return ()
@@ -59,19 +59,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
     followed = [Claim(words.CONNECTIONS_LOST(hosts=ends), "for", shown)] if shown else []
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="rank_died",
             hosts=hosts,
             domain="infrastructure",
             claims=(Claim(text, "for", refs([*said, *heard])), *followed),
             first_anomaly=FirstAnomaly(
-                host=hosts[0] if len(hosts) == 1 else None,
-                step=step_in_progress(case.tables["steps"]),
-                signature="node_failure",
+                host=hosts[0] if len(hosts) == 1 else None, step=case.step_in_progress(), signature="node_failure"
             ),
-            actions=tuple(
-                Action(kind="inspect_hardware", target=host, command=None, reason=words.NODE_SILENT) for host in hosts
-            ),
+            actions=tuple(to_do("inspect_hardware", host, words.NODE_SILENT) for host in hosts),
             collect=(words.CONSOLE_LOGS(hosts=listed),),
             summary=sentence(text, words.RANKS_ENDED_WITH),
         ),
@@ -84,9 +79,8 @@ def _taken(events: pl.DataFrame) -> frozenset[str]:
     said = [row for row in by_scheduler if row["code"] == _TAKEN]
     words_of = {short_host(word.strip(".-")) for row in said[:_LINES] for word in _WORDS.findall(row["text"] or "")}
     shut = {str(detail(row).get("object")) for row in by_scheduler if said and row["code"] == _SHUT}
-    nodes = {
-        str(told["node"]) for row in by_scheduler if (told := detail(row)).get("node") and told.get("object") in shut
-    }
+    told = map(detail, by_scheduler)
+    nodes = {str(one["node"]) for one in told if one.get("node") and one.get("object") in shut}
     return _hosts(said) | words_of | {short_host(node) for node in nodes}
 
 
@@ -99,18 +93,14 @@ def _missed(events: pl.DataFrame, lost: Iterable[Row]) -> frozenset[str]:
     return frozenset(host for row, host in hosts if host in named or row["file"] in files)
 
 
-def _told_their_end(case: Case) -> frozenset[int]:
-    return case.waited_ranks | {rank for rank, end in case.ends.items() if end.by == "process"}
-
-
 def _names(case: Case) -> dict[str, str]:
     """What else ranks call a host, an address → the name that most of them give it."""
     claims = case.tables["ranks"]
-    said = pl.concat([claims.select("rank", name=column).drop_nulls() for column in ("host", "address")]).unique(
-        maintain_order=True
-    )
+    said = pl.concat([claims.select("rank", name=column).drop_nulls() for column in ("host", "address")])
     place = case.host_of_rank
-    return {short_host(name): place[rank] for rank, name in said.iter_rows() if rank in place}
+    return {
+        short_host(name): place[rank] for rank, name in said.unique(maintain_order=True).iter_rows() if rank in place
+    }
 
 
 def _hosts(said: Iterable[Row]) -> frozenset[str]:

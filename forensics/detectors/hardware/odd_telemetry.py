@@ -31,7 +31,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     return (
         Finding(
-            detector=DETECTOR.name,
             claims=(
                 *(
                     Claim(text, "for", tuple(ref for one in listed for ref in one.refs)[:3])

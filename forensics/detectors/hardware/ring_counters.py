@@ -10,15 +10,16 @@ taken after all have drained (all equal: nothing is said), members without count
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.rows.event_rows import reference
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius
+from forensics.model.incident import BlastRadius, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.texts import ranges, ranks_text
@@ -60,16 +61,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (_finding(case, operation, ballots[0][0], votes),)
 
 
-def _counters(case: Case, operation: Operation, members: tuple[int, ...]) -> pl.DataFrame:
+def _counters(case: Case, operation: Operation, group: Mapping[str, Any]) -> pl.DataFrame:
     """Rows of `transfers` of this operation with counts, the newest of each rank, channel, way and peer."""
-    gid = case.states.open.filter(pl.col("op") == operation.op)["gid"][0]
-    group = case.states.groups.row(by_predicate=pl.col("gid") == gid, named=True)
     alike = case.states.open.filter((pl.col("seq") == operation.seq) & ~pl.col("is_p2p"))["op"].n_unique()
     ours = pl.col("group").is_in([name for name in (group["group"], group["desc"]) if name])
     if alike == 1:
         ours |= pl.col("group").is_null()  # no other operation that it could be
     rows = case.tables["transfers"].filter(
-        ours, pl.col("seq") == operation.seq, pl.col("rank").is_in(members), pl.col("channel").is_not_null()
+        ours, pl.col("seq") == operation.seq, pl.col("rank").is_in(group["members"]), pl.col("channel").is_not_null()
     )
     count = pl.when(pl.col("direction") == "recv").then(pl.coalesce("received", "done")).otherwise("done")
     rows = rows.with_columns(count.alias("count")).filter(pl.col("count").is_not_null())
@@ -81,7 +80,7 @@ def _votes(case: Case, operation: Operation) -> list[_Vote]:
     gid = case.states.open.filter(pl.col("op") == operation.op)["gid"][0]
     group = case.states.groups.row(by_predicate=pl.col("gid") == gid, named=True)
     members = tuple(group["members"])
-    rows = _counters(case, operation, members)
+    rows = _counters(case, operation, group)
     votes = []
     for (channel,), part in sorted(rows.partition_by("channel", as_dict=True).items()):
         told = part.select("direction", "peer").drop_nulls().height
@@ -151,15 +150,9 @@ def _vote(channel: int, part: pl.DataFrame, previous: Mapping[int, int], size: i
     sent = outgoing.filter(pl.col("rank") == edge[0])["transmitted"].drop_nulls()
     row = source.row(by_predicate=pl.col("rank") == (edge[1] if source is arrived else edge[0]), named=True)
     text = f"rank {row['rank']}, channel {channel}: {row['count']} of {row['total']} steps"
-    return _Vote(
-        channel,
-        edge,
-        least,
-        min(count for rank, count in counts.items() if rank not in behind),
-        int(sent[-1]) if len(sent) else None,
-        len(behind) == 1 and len(counts) == size,
-        Ref(file=row["file"], line=row["line"] if row["line"] is not None else row["record"], text=text),
-    )
+    others = min(count for rank, count in counts.items() if rank not in behind)
+    handed, is_sure = int(sent[-1]) if len(sent) else None, len(behind) == 1 and len(counts) == size
+    return _Vote(channel, edge, least, others, handed, is_sure, reference(row | {"text": text}))
 
 
 def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -> Finding:
@@ -167,6 +160,7 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
     other = [vote for vote in votes if vote.edge != edge]
     counted = [vote for vote in own if vote.sent is not None]
     unsent = [vote for vote in counted if vote.sent is not None and vote.sent <= vote.count]
+    inside = words.ALL_IN(call=operation.label, who=ranks_text(operation.members.get("in", ())))
     way = words.WAY(sender=edge[0], receiver=edge[1])
     text = words.RECEIVED(rank=edge[1], steps=own[0].count, others=own[0].others, channels=_channels(own))
     claims = [Claim(text, "for", tuple(vote.ref for vote in own[:3]))]
@@ -177,27 +171,21 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
         text = words.NOT_HANDED_ON(rank=edge[0], channels=_channels(unsent))
         claims.append(Claim(text, "against", tuple(vote.ref for vote in unsent[:3])))
     return Finding(
-        detector=DETECTOR.name,
         cause="network_fault",
         # Handed to the network, and not arrived: only the way between remains.
         undecided=() if len(counted) == len(own) and all(vote.sure for vote in own) else ("tied_explanations",),
         links=(edge,),
         suspect_ranks=tuple(sorted(edge)),
         domain="infrastructure",
-        claims=(_entered(operation), *claims),
+        claims=(Claim(inside, "for", operation.refs(3)), *claims),  # nobody is missing; it does not say which way
         first_anomaly=anomaly_at(
-            operation, step_in_progress(case.tables["steps"]), f"ring_counters:{operation.kind}:{operation.group}"
+            operation, case.step_in_progress(), f"ring_counters:{operation.kind}:{operation.group}"
         ),
-        blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=[operation.group]),
-        actions=(Action(kind="inspect_network", target=way, command=None, reason=words.RING_STOPPED),),
+        blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters), groups=[operation.group]),
+        actions=(to_do("inspect_network", way, words.RING_STOPPED),),
         collect=(words.BOTH_ENDS,),
         summary=words.RING_STOPPED_ON(call=operation.label, way=way),
     )
-
-
-def _entered(operation: Operation) -> Claim:
-    text = words.ALL_IN(call=operation.label, who=ranks_text(operation.members.get("in", ())))
-    return Claim(text, "for", operation.refs(3))  # nobody is missing; it does not say which way
 
 
 def _channels(votes: list[_Vote]) -> Said:

@@ -8,12 +8,11 @@ stacks do not say on which hosts they were taken, kernels of several hosts must 
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.storage_waits import live_stacks, storage_waits
 from forensics.facts.rows.event_rows import host_of, refs
 from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.incident import BlastRadius, FirstAnomaly, to_do
 from forensics.model.told import values
 from forensics.words import hardware as words
 
@@ -29,11 +28,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     total, many = int(live_stacks(case.stacks)["count"].sum()), int(waiting["count"].sum())
     hosts = _hosts(case, waiting) if many else set()
     if many and not hosts:
-        hosts = {
-            str(host_of(case.identity, row))
-            for row in blocked
-            if row["kind"] == "storage_error" and host_of(case.identity, row)
-        }
+        errors = (row for row in blocked if row["kind"] == "storage_error")
+        hosts = {host for row in errors if (host := host_of(case.identity, row))}
     if len(hosts) < _LEAST:
         return ()
     there = [row for row in blocked if host_of(case.identity, row) in hosts]
@@ -44,18 +40,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
         claims.append(Claim(words.KERNELS_COMPLAIN, "for", refs(there)))
     return (
         Finding(
-            detector=DETECTOR.name,
             site=first["site"][0],
             domain="infrastructure",
             undecided=("collector_is_suspect",),
             claims=tuple(claims),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="shared_storage"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="shared_storage"),
             blast_radius=BlastRadius(ranks_waiting=many),
-            actions=(
-                Action(
-                    kind="inspect_hardware", target=words.SHARED_STORAGE, command=None, reason=words.MANY_HOSTS_WAIT
-                ),
-            ),
+            actions=(to_do("inspect_hardware", words.SHARED_STORAGE, words.MANY_HOSTS_WAIT),),
             collect=(words.FILE_SERVERS,),
             summary=words.UNDER_SUSPICION(text=text),
         ),

@@ -5,9 +5,8 @@ the others. Counters of bytes, at the distance at which they were read, make a h
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.said import joined
 from forensics.words import hardware as words
 
@@ -22,14 +21,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     text = words.TRAFFIC_ENDED_FIRST(host=host, seen=found[0].seen)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="network_fault",
             suspect_hosts=(host,),
             domain="infrastructure",
             undecided=("tied_explanations",),
             claims=tuple(Claim(one.text, "for", one.refs) for one in found[:4]),
-            first_anomaly=FirstAnomaly(host=host, step=step_in_progress(case.tables["steps"]), signature="silent_port"),
-            actions=(Action(kind="inspect_network", target=host, command=None, reason=words.ITS_TRAFFIC),),
+            first_anomaly=FirstAnomaly(host=host, step=case.step_in_progress(), signature="silent_port"),
+            actions=(to_do("inspect_network", host, words.ITS_TRAFFIC),),
             collect=(words.COUNTERS_AND_STACKS(host=host),),
             summary=words.UNDECIDED(what=joined((text, words.NETWORK_OR_PROCESSES), ". ")),
         ),

@@ -11,7 +11,6 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.hosts.hardware import device_records
 from forensics.facts.rows.event_rows import reference, refs
 from forensics.model.finding import Claim, Finding
@@ -55,18 +54,21 @@ class _Last(msgspec.Struct, frozen=True):
         starts = [row["since_ns"] for row in self.ahead.values()]
         return [None if start is None or began is None else abs(start - began) for start in starts]
 
+    @property
+    def is_of_another_stall(self) -> bool:
+        far = any(apart is not None and apart > _TOGETHER_NS for apart in self.apart_ns)
+        return far or 2 * len(self.silent) > len(self.members)
+
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no record of operations tells more."""
     if case.has_open_operations:
         return ()
-    said = case.positions.filter(
-        (pl.col("source") == "watchdog") & pl.col("group").is_not_null() & pl.col("rank").is_not_null()
-    )
+    said = case.positions.filter(pl.col("source") == "watchdog").drop_nulls(["group", "rank"])
     groups = said.partition_by("group")
     for rows in sorted(groups, key=lambda part: -part.filter(pl.col("state") == "timed_out")["rank"].n_unique()):
         last = _last(rows)
-        if last is not None and not _is_of_another_stall(last):
+        if last is not None and not last.is_of_another_stall:
             return (_finding(case, last),)
     return ()
 
@@ -86,11 +88,6 @@ def _last(rows: pl.DataFrame) -> _Last | None:
     return _Last(str(own["label"]), rank, own, by_rank, members, dict(done.iter_rows())) if own["call"] else None
 
 
-def _is_of_another_stall(last: _Last) -> bool:
-    far = any(apart is not None and apart > _TOGETHER_NS for apart in last.apart_ns)
-    return far or 2 * len(last.silent) > len(last.members)
-
-
 def _finding(case: Case, last: _Last) -> Finding:
     rank, number = last.rank, last.own["number"]
     everybody = bool(last.members) and last.passed | {rank} >= last.members
@@ -105,7 +102,6 @@ def _finding(case: Case, last: _Last) -> Finding:
         claims.append(Claim(words.DEVICE_REPORTED(rank=rank), "for", places))
     reason: Reason = "tied_explanations" if last.members and not last.silent else "culprit_among_missing"
     return Finding(
-        detector=DETECTOR.name,
         cause=("gpu_fault" if records else "kernel_stuck") if named else None,
         ranks=(rank,) if named else (),
         suspect_ranks=() if named else tuple(sorted({rank, *last.silent})),
@@ -113,7 +109,7 @@ def _finding(case: Case, last: _Last) -> Finding:
         undecided=() if named else (reason,),
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(
-            rank=rank if named else None, step=step_in_progress(case.tables["steps"], rank), op=last.own["kind"], group=last.label,
+            rank=rank if named else None, step=case.step_in_progress(rank), op=last.own["kind"], group=last.label,
             group_ranks=ranges(last.members) if last.members else None, seq=number, signature=f"stopped:{last.own['kind']}:{last.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(last.ahead), groups=[last.label]),

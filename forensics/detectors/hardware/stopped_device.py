@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.hosts.hardware import device_records
 from forensics.facts.rows.event_rows import reference
 from forensics.facts.waits.records import UNRECORDED_P2P
@@ -41,14 +40,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     first = operations[stuck[named[0]]]
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="gpu_fault" if records else "kernel_stuck",
             ranks=named,
             devices=tuple(_devices(case, named)),
             domain="infrastructure" if records else "unknown",
             claims=tuple(claims),
             first_anomaly=anomaly_at(
-                first, step_in_progress(case.tables["steps"], named[0]), f"stopped:{first.kind}:{first.group}", named[0]
+                first, case.step_in_progress(named[0]), f"stopped:{first.kind}:{first.group}", named[0]
             ),
             blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters - {*named}), groups=[first.group]),
             summary=_summary(named, first),

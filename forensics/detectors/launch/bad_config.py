@@ -24,7 +24,7 @@ from forensics.facts.rows.error_words import tells_setting, tells_versions
 from forensics.facts.rows.event_rows import Row, detail, own_rank, reference, refs, rows
 from forensics.model.commands import DEVICES_HERE, holder_of_port, taken_port
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.said import joined, sentence
@@ -57,9 +57,8 @@ def _minority(case: Case, first: Row) -> tuple[tuple[int, ...], tuple[str, ...],
     """Ranks, and hosts, whose processes run another version of the library that refused than those of most, and where two of both say so: hosts
     as a whole, with their rank where each has one alone; else ranks, where all of the job tell theirs."""
     library = str(detail(first).get("library") or "").lower()
-    said = case.tables["settings"].filter(
-        (pl.col("name") == library) & (pl.col("scope") == "version") & pl.col("value").is_not_null()
-    )
+    is_version = (pl.col("name") == library) & (pl.col("scope") == "version")
+    said = case.tables["settings"].filter(is_version, pl.col("value").is_not_null())
     said = said.with_columns(pl.col("value").str.replace(_BUILD, "")).sort("file", "line")
     rows_of = said.unique("value", keep="first", maintain_order=True)
     shown = tuple(reference(row | {"text": f"{row['name']}={row['value']}"}) for row in rows_of.iter_rows(named=True))
@@ -92,9 +91,7 @@ def _without_interface(case: Case, found: Sequence[Row]) -> tuple[tuple[int, ...
     """Ranks that found no interface, fewer than half, where more than half of the others have found theirs: whoever looks first may be the only one to say so."""
     lacking = [row for row in found if row["code"] == _NO_INTERFACE]
     ranks = {own_rank(row) for row in lacking}
-    told = case.tables["ranks"].filter(
-        pl.col("how").str.ends_with("bootstrap address") & pl.col("address").is_not_null()
-    )
+    told = case.tables["ranks"].filter(pl.col("how").str.ends_with("bootstrap address")).drop_nulls("address")
     listening = {*told["rank"], *map(own_rank, rows(case.events, "comm_init_start"))} - {None, *ranks}
     others = (case.expected if case.is_world_told else case.seen) - ranks
     is_odd = None not in ranks and len(ranks) < len(others) < 2 * len(listening)
@@ -139,12 +136,9 @@ def _holder(case: Case, said: str) -> tuple[Action, tuple[Claim, ...]] | None:
     lists = case.tables["files"].filter(pl.col("parsers").list.contains("ps"))
     for listed in lists.iter_rows(named=True):
         shown = ((number, text) for number, text in numbered_lines(listed) if pid in text.split()[:3])
-        claims += [
-            Claim(
-                words.PS_LISTS(line=" ".join(text.split())), "for", (Ref(file=listed["file"], line=number, text=text),)
-            )
-            for number, text in islice(shown, 1)
-        ]
+        for number, text in islice(shown, 1):
+            line = words.PS_LISTS(line=" ".join(text.split()))
+            claims.append(Claim(line, "for", (Ref(file=listed["file"], line=number, text=text),)))
     action = Action(
         kind="check_config", target=words.PROCESS_AT_PORT(pid=pid, program=program, port=port), command=f"ps -o pid,ppid,user,lstart,args -p {pid}",
         reason=claims[-1].text, look=words.LOOK_AT_HOLDER, then=words.THEN_OF_HOLDER(pid=pid), source="ps(1)",
@@ -165,7 +159,7 @@ def _check(said: str, line: str) -> Action:
             kind="check_config", target=words.WHO_HAS_WHICH, command=DEVICES_HERE, reason=reason, look=words.LOOK_AT_DEVICES,
             then=words.THEN_OF_DEVICES, source="nvidia-smi manual: --query-gpu",
         )  # fmt: skip
-    return Action(kind="check_config", target=words.THE_JOB, command=None, reason=reason)
+    return to_do("check_config", words.THE_JOB, reason)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -193,7 +187,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     line = cut_middle(detail(first).get("last_error") or (first["text"] or "").splitlines()[0], 200)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause=cause,
             ranks=ranks,
             hosts=hosts,

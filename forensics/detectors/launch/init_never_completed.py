@@ -82,7 +82,6 @@ def _finding(case: Case, name: str, setup: _Setup) -> Finding:
     if missing and len(idle) == len(missing):
         text = words.PROCESSES(text=text, processes=joined(idle[:4], "; "))
     return Finding(
-        detector=DETECTOR.name,
         cause="missing_ranks" if missing else None,
         suspect_ranks=missing if is_world and few else (),
         undecided=(reason, "single_snapshot"),

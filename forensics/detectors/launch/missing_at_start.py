@@ -36,16 +36,18 @@ from forensics.facts.waits.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
 from forensics.model.commands import HERE, events_of_pod, nodes, reach, way
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.said import joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
+from forensics.model.told import values
 from forensics.words import launch as words
 from parsers.text.connections import Unmade, is_within_a_host, why_unmade
 
 _QUOTED = 160
 _SHOWN = 3  # of those that were put nowhere
 _TOLD = ("rank", "rank_space", "host", "names_hosts", "code", "text")
+_ODD: Mapping[Address, Cause] = {"another": "config_drift", "the same": "network_fault", "unknown": "store_timeout"}
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
 
@@ -104,7 +106,6 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
     reason = unreachable if wrong else words.UNMADE[why] if why is not None else words.NO_CONNECTION
     of_reporters = words.INTERFACE_OF(host=joined(reporters, ", ")) if reporters else words.THE_JOB
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         hosts=hosts,
         suspect_hosts=() if hosts or store else tuple(told),
@@ -157,34 +158,26 @@ def _way(
 def _odd(case: Case, odd: OddClients) -> Finding:
     """Who alone did not come to a store that others reached: by another address, or by a way of its own that is broken."""
     who = ranks_text(odd.ranks) if odd.ranks else joined(odd.hosts or odd.files, ", ")
-    tried, others = (
-        (words.LOOKED_AT, words.OTHERS_LOOKED_AT) if odd.is_printed else (words.COULD_NOT_CONNECT, words.OTHERS_CAME)
-    )
+    tried = words.LOOKED_AT if odd.is_printed else words.COULD_NOT_CONNECT
+    others = words.OTHERS_LOOKED_AT if odd.is_printed else words.OTHERS_CAME
     text = tried(who=who, peers=odd.target)
     came = others(number=odd.others, store=odd.reached or words.THE_STORE)
-    causes: Mapping[Address, Cause] = {
-        "another": "config_drift",
-        "the same": "network_fault",
-        "unknown": "store_timeout",
-    }
     is_network = odd.address == "the same"
+    host = odd.hosts[0] if len(odd.hosts) == 1 else None
     return Finding(
-        detector=DETECTOR.name,
-        cause=causes[odd.address],
+        cause=_ODD[odd.address],
         ranks=odd.ranks,
         hosts=() if odd.ranks else odd.hosts,
         domain="infrastructure",
         claims=(Claim(joined((text, came), "; "), "for", odd.refs),),
         first_anomaly=FirstAnomaly(
-            rank=odd.ranks[0] if len(odd.ranks) == 1 else None,
-            host=odd.hosts[0] if len(odd.hosts) == 1 else None,
-            signature="connect:odd",
+            rank=odd.ranks[0] if len(odd.ranks) == 1 else None, host=host, signature="connect:odd"
         ),
         actions=(
             Action(
                 kind="inspect_network" if is_network else "check_config",
                 target=who if is_network else words.STORE_ADDRESS_OF(who=who),
-                command=reach(odd.hosts[0] if len(odd.hosts) == 1 else None, odd.target, case.around),
+                command=reach(host, odd.target, case.around),
                 reason=came,
                 look="" if is_network else words.LOOK_AT_REACH,
                 then="" if is_network else words.THEN_OF_REACH,
@@ -222,10 +215,8 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     named = named or (() if begun else _of_roll(missing, ROLL_CALL))
     left = eliminated(missing)
     # Whose processes listen where nobody reaches them is told with the reason, elsewhere.
-    is_store = case.out_of_reach.is_empty() and any(
-        row["code"] == STORE_BARRIER and row["names_ranks"] for row in missing
-    )
-    named = named or (left if is_store else ())
+    is_store = any(row["code"] == STORE_BARRIER and row["names_ranks"] for row in missing)
+    named = named or (left if is_store and case.out_of_reach.is_empty() else ())
     named = named or (() if begun else _of_roll(missing, COUNTED))
     ended = [row for row in rows(case.events, "exit") if own_rank(row) in named and row["severity"] == "error"]
     unseen = named or left or _of_roll(missing, ROLL_COUNT) or _unseen(case) or _called_late(case, missing)
@@ -234,6 +225,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     hosts = () if begun else _unreachable(case, missing)
     other_size = given_another_size(case.tables["ranks"])
     is_drift = bool(named) and {*named} <= other_size.keys()
+    other = words.OTHER_SIZE(who=ranks_text(named))
     placeless = [row for row in missing if row["code"] == "not_placed"]
     count = words.COUNT(joined=said["joined"], expected=said["expected"]) if is_counted else words.TOO_FEW
     text = words.ID_NOT_PUBLISHED if leader else words.JOINED(count=count)
@@ -243,24 +235,16 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     elif placeless:
         absent = words.NOT_PLACED(line=cut_middle(" ".join(str(placeless[0]["text"]).split()), _QUOTED))
     elif is_drift:
-        absent = joined((absent, words.OTHER_SIZE(who=ranks_text(named))), "; ")
-    drift = Action(
-        kind="check_config", target=words.THE_JOB, command=None, reason=words.OTHER_SIZE(who=ranks_text(named))
-    )
+        absent = joined((absent, other), "; ")
     told = _unscheduled(case)
     if placeless and told:
         absent = words.NOT_PLACED(line=cut_middle(next(iter(told.values())), _QUOTED))
     what = joined((text, absent), "; ")
+    drift: Cause = "config_drift" if is_drift and not hosts else "missing_ranks"
+    at_start: Cause = "store_timeout" if leader else drift
     pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_SHOWN]
     return Finding(
-        detector=DETECTOR.name,
-        cause="rank_absent"
-        if begun and named
-        else "store_timeout"
-        if begun or leader
-        else "config_drift"
-        if is_drift and not hosts
-        else "missing_ranks",
+        cause=("rank_absent" if named else "store_timeout") if begun else at_start,
         ranks=() if hosts else named,
         hosts=hosts,
         suspect_ranks=() if hosts or named else unseen,
@@ -268,11 +252,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         claims=(
             Claim(what, "for", refs([*(row for row in missing if row["names_hosts"]), *placeless, *missing])),
             *((Claim(words.ENDED_BEFORE(who=ranks_text(named)), "for", refs(ended)),) if ended else ()),
-            *(
-                (Claim(words.OTHER_SIZE(who=ranks_text(named)), "for", refs(other_size[rank] for rank in named)),)
-                if is_drift
-                else ()
-            ),
+            *((Claim(other, "for", refs(other_size[rank] for rank in named)),) if is_drift else ()),
         ),
         first_anomaly=FirstAnomaly(op="init", host=hosts[0] if len(hosts) == 1 else None, signature="missing_members"),
         actions=(
@@ -283,7 +263,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
                 if pod not in told
             ),
         )
-        or ((drift,) if is_drift else ()),
+        or ((to_do("check_config", words.THE_JOB, other),) if is_drift else ()),
         collect=() if pods or is_drift else (words.LOGS_OF_MISSING,),  # what was put nowhere has no log
         summary=sentence(what) if begun else words.NEVER_STARTED(what=what),
     )
@@ -321,13 +301,10 @@ def _room(pods: Sequence[str], told: Mapping[str, str]) -> tuple[Action, ...]:
 def _unreachable(case: Case, missing: list[dict[str, Any]]) -> tuple[str, ...]:
     """Hosts that a launcher could not reach, and of which no process of the job left a word."""
     named = {short_host(host) for row in missing if row["code"] == "unreachable" for host in row["names_hosts"] or ()}
-    of_launchers = ((pl.col("kind") == "missing_members") & (pl.col("code") == "unreachable")).fill_null(False) | (
-        pl.col("kind") == "exit"
-    )
-    spoke = [
-        *case.events.filter(~of_launchers)["host"].drop_nulls().unique(),
-        *case.tables["ranks"].filter(pl.col("pid").is_not_null())["host"].drop_nulls().unique(),
-    ]
+    of_launchers = ((pl.col("kind") == "missing_members") & (pl.col("code") == "unreachable")).fill_null(False)
+    of_launchers |= pl.col("kind") == "exit"
+    claims = case.tables["ranks"].filter(pl.col("pid").is_not_null())
+    spoke = values(case.events.filter(~of_launchers)["host"]) | values(claims["host"])
     return tuple(sorted(named - set(map(short_host, spoke))))
 
 
@@ -340,18 +317,16 @@ def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
     bar = None if gone else busy_bar(silent)
     shown = bar and words.BAR_STANDS_AT(percent=bar.percent, spent=bar.spent, left=bar.left, limit=bar.limit)
     return Finding(
-        detector=DETECTOR.name,
         cause="store_timeout",
         suspect_ranks=unseen,
         undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
         claims=(Claim(text, "for", refs(silent)), *((Claim(shown, "for", (bar.ref,)),) if bar and shown else ())),
         first_anomaly=FirstAnomaly(op="store", signature="store_timeout"),
         actions=(
-            Action(
-                kind="check_config" if shown else "check_code",
-                target=words.TIMEOUT_OF_GROUP if shown else words.THE_JOB,
-                command=None,
-                reason=shown or (words.STORE_GONE if gone else words.RANK_BUSY),
+            to_do(
+                "check_config" if shown else "check_code",
+                words.TIMEOUT_OF_GROUP if shown else words.THE_JOB,
+                shown or (words.STORE_GONE if gone else words.RANK_BUSY),
             ),
         ),
         collect=(words.STORE_RECORDS,),

@@ -13,7 +13,7 @@ from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.rows.event_rows import host_of, of_kinds, refs
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.said import joined
 from forensics.model.texts import ranks_text
 from forensics.words import launch as words
@@ -38,16 +38,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
         if host_of(case.identity, row) in wrong or set(addresses) & set(row["names_hosts"] or ())
     ]
     alone = ranks or _alone_there(case, wrong)
-    where = words.LISTENS_ON(
-        hosts=ranks_text(ranks) if ranks else joined(wrong, ", "), addresses=joined(addresses, ", ")
-    )
+    who = ranks_text(ranks) if ranks else joined(wrong, ", ")
+    where = words.LISTENS_ON(hosts=who, addresses=joined(addresses, ", "))
     unreachable = words.UNREACHABLE[len(addresses) > 1]
     said = lines.with_columns(text=pl.concat_str("how", "address", separator=" ")).iter_rows(named=True)
     claims = [Claim(where, "for", refs(said))]
     claims += [Claim(words.FAILED_FROM_OR_TO_IT, "for", refs(refused))] if refused else []
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="wrong_interface",
             ranks=alone if refused else (),
             suspect_ranks=() if refused else alone,
@@ -58,7 +56,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims=tuple(claims),
             first_anomaly=FirstAnomaly(host=wrong[0] if len(wrong) == 1 else None, signature="wrong_interface"),
             actions=tuple(
-                Action(kind="check_config", target=words.INTERFACE_OF(host=host), command=None, reason=unreachable)
+                to_do("check_config", words.INTERFACE_OF(host=host), unreachable)
                 for host in wrong or [ranks_text(ranks)]
             ),
             summary=words.NEVER_STARTED(what=joined((where, words.WRONG_INTERFACE(unreachable=unreachable)), "; ")),

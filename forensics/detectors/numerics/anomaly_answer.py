@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.detectors.numerics.anomaly_rows import Row, value_of
+from forensics.detectors.numerics.anomaly_rows import Row, same, value_of
 from forensics.graph.numerics.arrivals import came_in, entrances, gradient_groups, is_sent_back
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.feeders import in_line
@@ -92,10 +92,9 @@ def _shared(births: Births, roots: Sequence[Root]) -> list[Root]:
     for (_, _, module, op), found in sites.items():
         hit = {root.rank for root in found if root.rank is not None}
         if len(hit) > 2:
-            same = pl.col("module").eq_missing(module) & pl.col("op").eq_missing(op)
-            ran = set(
-                births.history.filter(same)["rank"].to_list()
-            )  # of large files a clean rank shows it in few steps
+            alike = pl.col("module").eq_missing(module) & pl.col("op").eq_missing(op)
+            # Of large files a clean rank shows it in few steps.
+            ran = set(births.history.filter(alike)["rank"].to_list())
             if any(2 * len(hit) >= len(replicas & ran) for replicas in (ran, _replicas(births, found[0]))):
                 return found
     return []
@@ -265,10 +264,7 @@ def _named(births: Births, named: Sequence[Root], roots: Sequence[Root]) -> Answ
         undecided.append("culprit_among_missing")
     if len(ranks) > 1 and gap:
         return Answer(lead, suspects=tuple(sorted(set(ranks) | unseen)), undecided=tuple(undecided))
-    assumed = any(root.assumed for root in named)
-    if assumed:
-        undecided.append("membership_unknown")
-    if assumed and not undecided:
+    if any(root.assumed for root in named):
         undecided.append("membership_unknown")
     return Answer(lead, ranks, tuple(sorted(unseen)), tuple(undecided), cause=_cause(births, lead))
 
@@ -330,11 +326,8 @@ def _first_window(births: Births, roots: Sequence[Root]) -> Root | None:
 def _unseen_senders(births: Births, suspects: frozenset[int]) -> frozenset[int]:
     """Silent ranks that may have sent a message to a silent suspect: messages of others show how far they go."""
     messages = births.ops.filter(pl.col("kind").is_in(["send", "recv"]) & pl.col("peer").is_not_null())
-    ahead = (
-        pl.when(pl.col("kind") == "send")
-        .then(pl.col("peer") - pl.col("rank"))
-        .otherwise(pl.col("rank") - pl.col("peer"))
-    )
+    far = pl.col("peer") - pl.col("rank")
+    ahead = pl.when(pl.col("kind") == "send").then(far).otherwise(-far)
     distances = messages.select(ahead.alias("ahead"))["ahead"].unique().to_list()
     found, todo = set(suspects), list(suspects & births.silent)
     while todo:
@@ -410,8 +403,8 @@ def _state_row(births: Births, root: Root) -> Row:
 
 def _since_held(births: Births, row: Row) -> Row:
     """The first row of an unbroken run in which that parameter was bad: rows of an embedding that nobody looks up do no harm until somebody does."""
-    same = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("rank", "module", "tensor", "phase")]
-    earlier = births.history.filter(pl.all_horizontal(*same, pl.col("role") == "state", pl.col("place") < row["place"]))
+    alike = same(row, "rank", "module", "tensor", "phase")
+    earlier = births.history.filter(alike, pl.col("role") == "state", pl.col("place") < row["place"])
     for before in earlier.sort("place", descending=True).iter_rows(named=True):
         if not (before["nan"] or before["inf"]):
             break
@@ -429,8 +422,8 @@ def _as_parameter(births: Births, row: Row) -> Row | None:
 
 def _module_around(births: Births, row: Row) -> str | None:
     """The module that made a bad value of clean inputs and ended first after this operator: it holds the operator."""
-    here = [pl.col(name).eq_missing(row[name]) for name in ("rank", "step", "microbatch", "phase")]
-    later = births.rows.filter(pl.all_horizontal(*here, pl.col("place") > row["place"], pl.col("module").is_not_null()))
+    here = same(row, "rank", "step", "microbatch", "phase")
+    later = births.rows.filter(here, pl.col("place") > row["place"], pl.col("module").is_not_null())
     made = pl.col("role") == "out"
     found = later.group_by("operation", maintain_order=True).agg(
         pl.col("module").first(),
@@ -450,7 +443,7 @@ def disagreeing_forward(births: Births, row: Row) -> Row | None:
     """The clean forward row of which a bad recompute row is the copy."""
     if row["phase"] != "recompute":
         return None
-    same = [pl.col(name).eq_missing(row[name]) for name in ("rank", "step", "microbatch", "chunk", "module", "tensor")]
-    found = births.rows.filter(pl.all_horizontal(*same, pl.col("phase") == "forward"))
+    alike = same(row, "rank", "step", "microbatch", "chunk", "module", "tensor")
+    found = births.rows.filter(alike, pl.col("phase") == "forward")
     clean = found.filter(~pl.col("bad").fill_null(True))
     return clean.row(0, named=True) if clean.height == found.height and clean.height else None

@@ -13,7 +13,7 @@ from forensics.detectors.numerics.anomaly_rows import Row, ref, where
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import Growth, chance, fastest, growth_of
 from forensics.model.finding import Claim
-from forensics.model.incident import Action, Device
+from forensics.model.incident import Action, Device, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import Form, joined
 from forensics.words import numerics as words
@@ -54,9 +54,8 @@ def _is_telling(growth: Growth) -> bool:
 def repeat_claims(case: Case, births: Births) -> Iterator[Claim]:
     """How many steps had births, and how grave; and the rank, host, pipeline stage, module or operation that holds more of
     them than by chance. A rank or host speaks for a device, a module or operation for the numerics."""
-    placed = case.coordinates
     hosts = case.host_of_rank
-    stages = {rank: place["pp"] for rank, place in placed.items() if "pp" in place}
+    stages = {rank: place["pp"] for rank, place in case.coordinates.items() if "pp" in place}
     ended: dict[int, bool] = {}
     seen: set[tuple[int, int, Any, Any]] = set()
     for root in births.spread.roots:
@@ -72,12 +71,9 @@ def repeat_claims(case: Case, births: Births) -> Iterator[Claim]:
     modules, ops = Counter(births.ops["module"].drop_nulls()), Counter(births.ops["op"].drop_nulls())
     ranks = births.ranks
     yield from _crowded(words.CROWDED_RANK, [rank for _, rank, _, _ in seen], dict.fromkeys(ranks, 1))
-    yield from _crowded(
-        words.CROWDED_HOST, [hosts.get(rank) for _, rank, _, _ in seen], Counter(hosts.get(rank) for rank in ranks)
-    )
-    yield from _crowded(
-        words.CROWDED_STAGE, [stages.get(rank) for _, rank, _, _ in seen], Counter(stages.get(rank) for rank in ranks)
-    )
+    places: tuple[tuple[Form, Mapping[int, Any]], ...] = ((words.CROWDED_HOST, hosts), (words.CROWDED_STAGE, stages))
+    for form, place in places:
+        yield from _crowded(form, [place.get(rank) for _, rank, _, _ in seen], Counter(map(place.get, ranks)))
     yield from _crowded(words.CROWDED_MODULE, [module for _, _, module, _ in seen], dict.fromkeys(modules, 1))
     yield from _crowded(words.CROWDED_OPERATION, [op for _, _, _, op in seen], ops)
 
@@ -117,9 +113,7 @@ def hardware_near(case: Case, rows: Sequence[Row]) -> Hardware:
               (Ref(file=record["file"], line=record["line"], text=record["text"] or ""),))
         for record in records[:5]
     ]  # fmt: skip
-    actions = [
-        Action(kind="drain_node", target=host, command=None, reason=words.ERROR_SHORTLY_BEFORE) for host in hosts
-    ]
+    actions = [to_do("drain_node", host, words.ERROR_SHORTLY_BEFORE) for host in hosts]
     devices = {Device(host=record["host"], pci=record["pci"], index=record["device_index"]) for record in records}
     return Hardware(tuple(claims), tuple(sorted(devices, key=str)), tuple(actions))
 

@@ -12,12 +12,12 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.detectors.numerics.anomaly_inputs import clean_before, inputs_of
-from forensics.detectors.numerics.anomaly_rows import Row, ref, speaker
+from forensics.detectors.numerics.anomaly_rows import Row, ref, same, speaker
 from forensics.facts.figures.scales import bad_scales
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import LINEAR, MASK_CONSUMERS
 from forensics.model.finding import Claim
-from forensics.model.incident import Action, Device
+from forensics.model.incident import Action, Device, to_do
 from forensics.model.said import Said
 from forensics.words import numerics as words
 
@@ -65,7 +65,7 @@ def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
     before = clean_before(births, row) if row["role"] == "in" else row
     op = before["op"] if before is not None and before["rank"] == row["rank"] else None
     reason = words.TEST_DEVICE(number=peers["rank"].n_unique(), what=op or words.SAME_OPERATION)
-    return (Action(kind="inspect_hardware", target=speaker(row["rank"]), command=None, reason=reason),)
+    return (to_do("inspect_hardware", speaker(row["rank"]), reason),)
 
 
 def in_order(suspect: Suspect, row: Row, actions: Sequence[Action], tests: Sequence[Action]) -> tuple[Action, ...]:
@@ -78,8 +78,7 @@ def in_order(suspect: Suspect, row: Row, actions: Sequence[Action], tests: Seque
 
 
 def _peers(births: Births, row: Row) -> pl.DataFrame:
-    here = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("step", "module", "tensor")]
-    return births.rows.filter(pl.all_horizontal(*here, pl.col("rank") != row["rank"]))
+    return births.rows.filter(same(row, "step", "module", "tensor"), pl.col("rank") != row["rank"])
 
 
 def _are_well(peers: pl.DataFrame) -> bool:
@@ -89,8 +88,7 @@ def _are_well(peers: pl.DataFrame) -> bool:
 def _given(births: Births, row: Row, whose: pl.Expr) -> float | None:
     """The largest value that went into the module in that step, its parameters included; null where a row of what went in
     does not tell."""
-    here = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("step", "module", "phase")]
-    rows = births.rows.filter(pl.all_horizontal(*here, whose) & pl.col("role").is_in(["in", "state"]))
+    rows = births.rows.filter(same(row, "step", "module", "phase"), whose, pl.col("role").is_in(["in", "state"]))
     known = rows["absmax"].drop_nulls()
     is_told = (rows["role"] == "in").any() and known.len() == rows.height
     return float(known.max()) if is_told else None  # type: ignore[arg-type]

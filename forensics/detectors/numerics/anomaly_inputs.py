@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from forensics.detectors.numerics.anomaly_rows import Row
+from forensics.detectors.numerics.anomaly_rows import Row, same
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import limit
 from forensics.graph.numerics.tensor_rules import LARGEST, LINEAR, MASK_CONSUMERS
@@ -39,13 +39,8 @@ class Inputs(NamedTuple):
 
 def clean_before(births: Births, row: Row) -> Row | None:
     """The last row of the same rank before it that is known to be clean."""
-    place = row["place"]
-    mine = births.rows.filter(
-        (pl.col("rank") == row["rank"])
-        & (pl.col("place") < place)
-        & pl.col("role").is_not_null()
-        & ~pl.col("bad").fill_null(True)
-    )
+    is_before = (pl.col("rank") == row["rank"]) & (pl.col("place") < row["place"])
+    mine = births.rows.filter(is_before, pl.col("role").is_not_null(), ~pl.col("bad").fill_null(True))
     return mine.row(-1, named=True) if mine.height else None
 
 
@@ -61,7 +56,10 @@ def inputs_of(births: Births, row: Row) -> Inputs:
     masked = rows.filter(pl.col("inf").fill_null(False) & ~pl.col("nan").fill_null(False))
     is_masked = (row["op"] or "").lower() in MASK_CONSUMERS or not rows["bad"].fill_null(True).any()
     if masked.height and is_masked:
-        return Inputs("masked", mask=_mask(births, masked.row(0, named=True)), well=well)
+        held = masked.row(0, named=True)
+        others = _peers(births, held)["inf_count"].unique().to_list()
+        mask = Mask(held, held["inf_count"], others[0] if len(others) == 1 else None)
+        return Inputs("masked", mask=mask, well=well)
     if rows["bad"].fill_null(True).any() or masked.height:
         return Inputs(well=well)
     return Inputs("finite", _bound(rows, row), well=well)
@@ -70,9 +68,8 @@ def inputs_of(births: Births, row: Row) -> Inputs:
 def near_end(births: Births, row: Row) -> dict[str, str] | None:
     """The largest input and the end of the format, where an Inf came out of what was within one doubling of it. A format that nobody
     prints is float16's where that fits: no other one ends there."""
-    given = [
-        size for one in _given(births, row).iter_rows(named=True) if one["role"] == "in" and (size := _largest(one))
-    ]
+    inputs = _given(births, row).filter(pl.col("role") == "in")
+    given = [size for one in inputs.iter_rows(named=True) if (size := _largest(one))]
     most = limit(row) or LARGEST["float16"]
     if row["role"] != "out" or not row["inf"] or row["nan"] or not given or not most / 2 <= max(given) <= most:
         return None
@@ -102,16 +99,13 @@ def clean_readers(births: Births, row: Row) -> tuple[int, ...]:
     ranks = tuple(sorted(peers["rank"].unique().to_list()))
     if len(ranks) < 2 or peers["bad"].fill_null(True).any() or not _are_alike(peers):
         return ()
-    same = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("module", "tensor", "phase")]
-    first = births.history.filter(
-        pl.all_horizontal(*same, pl.col("step") < row["step"], pl.col("rank").is_in([*ranks, row["rank"]]))
-    )
+    alike, theirs = same(row, "module", "tensor", "phase"), pl.col("rank").is_in([*ranks, row["rank"]])
+    first = births.history.filter(alike, theirs, pl.col("step") < row["step"])
     steps = first.group_by("step").agg(pl.col("rank").n_unique().alias("n")).filter(pl.col("n") == len(ranks) + 1)
     if not steps.height:
         return ()
-    before = first.filter(pl.col("step") == steps["step"].max()).unique(
-        ["rank", "microbatch"], keep="first", maintain_order=True
-    )
+    before = first.filter(pl.col("step") == steps["step"].max())
+    before = before.unique(["rank", "microbatch"], keep="first", maintain_order=True)
     return ranks if all(_are_alike(one) for one in before.partition_by("microbatch")) else ()
 
 
@@ -141,9 +135,8 @@ def clean_use(births: Births, row: Row) -> Row | None:
 
 def _same_clean(births: Births, row: Row, when: pl.Expr) -> Row | None:
     """The last row of the same tensor before this one, then; None where it was not clean."""
-    name = row["module"], str(row["tensor"])
-    same = [pl.col("rank") == row["rank"], pl.col("module").eq_missing(pl.lit(name[0])), pl.col("tensor") == name[1]]
-    found = births.rows.filter(pl.all_horizontal(*same, when, pl.col("place") < row["place"]))
+    own = same(row, "rank", "module") & (pl.col("tensor") == str(row["tensor"]))
+    found = births.rows.filter(own, when, pl.col("place") < row["place"])
     last = found.tail(1).row(0, named=True) if found.height else None
     return last if last is not None and last["bad"] is False and is_finite(last) else None
 
@@ -155,8 +148,8 @@ def _given(births: Births, row: Row) -> pl.DataFrame:
 
 
 def _peers(births: Births, row: Row) -> pl.DataFrame:
-    here = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("step", "microbatch", "phase", "module", "tensor")]
-    return births.rows.filter(pl.all_horizontal(*here, pl.col("rank") != row["rank"]))
+    here = same(row, "step", "microbatch", "phase", "module", "tensor")
+    return births.rows.filter(here, pl.col("rank") != row["rank"])
 
 
 def _are_alike(rows: pl.DataFrame) -> bool:
@@ -165,25 +158,20 @@ def _are_alike(rows: pl.DataFrame) -> bool:
     return len(told) > 1 and all(rows[name].n_unique() == 1 for name in told)
 
 
-def _mask(births: Births, held: Row) -> Mask:
-    others = _peers(births, held)["inf_count"].unique().to_list()
-    return Mask(held, held["inf_count"], others[0] if len(others) == 1 else None)
-
-
 def mask_maker(births: Births, mask: Mask) -> Row | None:
     """The output of an operation before it that first holds as many -Inf: who masked."""
     if mask.own is None:
         return None
-    here = [pl.col(name).eq_missing(pl.lit(mask.row[name])) for name in ("rank", "step", "microbatch", "phase")]
-    made = births.rows.filter(pl.all_horizontal(*here, pl.col("place") < mask.row["place"], pl.col("role") == "out"))
-    made = made.filter(pl.col("inf_count") == mask.own).tail(1)
+    here = same(mask.row, "rank", "step", "microbatch", "phase") & (pl.col("place") < mask.row["place"])
+    made = births.rows.filter(here, pl.col("role") == "out", pl.col("inf_count") == mask.own).tail(1)
     return made.row(0, named=True) if made.height else None
 
 
 def _bound(rows: pl.DataFrame, row: Row) -> float | None:
     """What |x| |w| K + |b| comes to, where a linear layer's output cannot leave its format by that. Scaled formats are left alone."""
     most = limit(row)
-    if (row["op"] or "").lower().removeprefix("nn.") not in LINEAR or most is None or _is_scaled(rows):
+    is_scaled = rows.select((pl.col("scale").is_not_null() | pl.col("format").is_not_null()).any()).item()
+    if (row["op"] or "").lower().removeprefix("nn.") not in LINEAR or most is None or is_scaled:
         return None
     size = {"input": 0.0, "weight": 0.0, "bias": 0.0}
     width = None
@@ -199,10 +187,6 @@ def _bound(rows: pl.DataFrame, row: Row) -> float | None:
         return None
     bound = width * size["input"] * size["weight"] + size["bias"]
     return bound if bound * _ROUNDING < most else None
-
-
-def _is_scaled(rows: pl.DataFrame) -> bool:
-    return bool(rows.select((pl.col("scale").is_not_null() | pl.col("format").is_not_null()).any()).item())
 
 
 def _largest(one: Row) -> float | None:

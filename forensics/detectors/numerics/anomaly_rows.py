@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
+
+from forensics.model.drawn import TensorRow
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined
@@ -12,6 +15,7 @@ from forensics.words import numerics as words
 from parsers.text.rank_list import rank_list
 
 Row = Mapping[str, Any]
+DRAWN = ("step", "microbatch", "phase", "module", "op", "tensor")
 _FIGURES = ("nan_count", "inf_count", "min", "max", "absmax", "mean", "l2norm", "checksum")
 
 
@@ -49,9 +53,19 @@ def name_of(row: Row) -> str:
     return ".".join(str(part) for part in (row["module"], own) if part) or str(row["tensor"])
 
 
+def same(row: Row, *names: str) -> pl.Expr:
+    """Is all of this as in that row, or told in neither?"""
+    return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in names)
+
+
 def describe(row: Row) -> Said:
     """As `where`, with the rank."""
     return words.AT(who=speaker(row["rank"]), where=where(row))
+
+
+def drawn(row: Row, rank: int, value: str, role: str) -> TensorRow:
+    """A row for the page."""
+    return TensorRow(rank=rank, value=value, role=role, **{name: row[name] for name in DRAWN})
 
 
 def ref(row: Row) -> Ref:

@@ -6,7 +6,7 @@ from math import isfinite
 
 import polars as pl
 
-from forensics.detectors.numerics.anomaly_rows import Row, ref
+from forensics.detectors.numerics.anomaly_rows import Row, ref, same
 from forensics.facts.figures.scales import bad_scales
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
@@ -22,14 +22,9 @@ def scaling_claims(tensors: pl.DataFrame, births: Births, row: Row) -> Iterator[
     """`row`: the first bad one. Formats, amax and scales of the tensors of its operation up to it; the first bad scale of
     all is told as a finding of its own."""
     first = [ref(one) for one in bad_scales(tensors).head(1).iter_rows(named=True)]
-    same = births.rows.filter(
-        (pl.col("rank") == row["rank"])
-        & (pl.col("step") == row["step"])
-        & pl.col("module").eq_missing(pl.lit(row["module"]))
-        & (pl.col("place") <= row["place"])
-        & (pl.col("format").is_not_null() | pl.col("scale").is_not_null())
-    )
-    for one in same.tail(_SHOWN).iter_rows(named=True):
+    here = births.rows.filter(same(row, "rank", "step", "module"), pl.col("place") <= row["place"])
+    kept = here.filter(pl.col("format").is_not_null() | pl.col("scale").is_not_null())
+    for one in kept.tail(_SHOWN).iter_rows(named=True):
         if ref(one) not in first:
             yield Claim(_scaled(one), "for", (ref(one),))
     word = row["format"] or row["dtype"] or ""

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.detectors.numerics.anomaly_rows import Row, ref, where
+from forensics.detectors.numerics.anomaly_rows import Row, ref, same, where
 from forensics.facts.figures.scales import bad_scales
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.texts import ranks_text
 from forensics.words import advice
 from forensics.words import formats as words
@@ -37,10 +37,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     text = form(where=where(row), format=row["format"], value=words.VALUE[value])
     if row["amax"] == 0:
         text = words.AMAX_IS_ZERO(scale=text)
-    before = told.filter(
-        (pl.col("rank") == row["rank"]) & pl.col("module").eq_missing(pl.lit(row["module"], pl.String))
-        & pl.col("tensor").eq_missing(pl.lit(row["tensor"], pl.String)) & (pl.col("step") < row["step"])
-    ).sort("step")  # fmt: skip
+    before = told.filter(same(row, "rank", "module", "tensor"), pl.col("step") < row["step"]).sort("step")
     claims = [Claim(text, "for", (ref(row),))]
     if before.height:
         last = before.row(-1, named=True)
@@ -48,7 +45,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
         claims.append(Claim(was, "for", (ref(last),)))
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="bad_state",
             ranks=() if of_program else ranks,
             domain="workload" if of_program else "unknown",
@@ -61,10 +57,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             actions=(
                 *_of_zeros(told, row, ranks),
-                Action(
-                    kind="check_config", target=words.RECIPE_AND_FORMAT, command=None,
-                    reason=words.SCALE_LOSES_ALL,
-                ),
+                to_do("check_config", words.RECIPE_AND_FORMAT, words.SCALE_LOSES_ALL),
             ),
             summary=words.SCALE_BECAME(value=words.VALUE[value], who=ranks_text(ranks), what=text),
         ),
@@ -73,14 +66,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _of_zeros(told: pl.DataFrame, row: Row, ranks: Sequence[int]) -> tuple[Action, ...]:
     """Of a tensor that is all zero where other ranks hold numbers, what made it so comes before the scale."""
-    names = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("step", "microbatch", "phase", "module", "tensor")]
-    others = told.filter(pl.all_horizontal(names) & ~pl.col("rank").is_in(list(ranks)))["absmax"].drop_nulls()
+    there = same(row, "step", "microbatch", "phase", "module", "tensor") & ~pl.col("rank").is_in(list(ranks))
+    others = told.filter(there)["absmax"].drop_nulls()
     most = others.max()
     if row["amax"] != 0 or row["absmax"] != 0 or not isinstance(most, float) or not others.min():
         return ()
     target = advice.ZEROS_OF(module=row["module"] or row["op"], who=ranks_text(ranks))
     reason = advice.ZEROS_THERE_ALONE(tensor=row["tensor"], most=f"{most:.4g}")
-    return (Action(kind="check_code", target=target, command=None, reason=reason),)
+    return (to_do("check_code", target, reason),)
 
 
 DETECTOR = Detector("bad_scale", ("tensors",), detect, "bad_value")

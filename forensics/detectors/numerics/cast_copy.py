@@ -1,14 +1,12 @@
 """Is a parameter no longer what its master copy casts to? The model computes with the one, the optimizer updates the other."""
 
-import polars as pl
-
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import describe, first_anomaly, ref, where
 from forensics.facts.durations.checkpoints import before_step
 from forensics.graph.numerics.casts import parted
-from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.graph.numerics.tensor_ops import newest_launch
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action
+from forensics.model.incident import to_do
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
 from forensics.words import numerics as words
@@ -16,10 +14,10 @@ from forensics.words import numerics as words
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding, of the newest launch. On half of the ranks and more it is how the program updates, and names nobody."""
-    frame = read_rows(case.tables["tensors"]).frame
+    frame = newest_launch(case.tables["tensors"])
     if not frame.height:
         return ()
-    found = parted(frame.filter(pl.col("launch") == pl.col("launch").max()))
+    found = parted(frame)
     if found is None:
         return ()
     who = tuple(found.rows)
@@ -28,7 +26,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     text = words.LEFT_ITS_MASTER(who=ranks_text(who), where=where(param), step=found.step)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="replica_divergence",
             ranks=named,
             suspect_ranks=() if named or len(who) > 2 else who,
@@ -41,13 +38,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             severity="severe",
             actions=(
-                Action(kind="check_code", target=words.UPDATE_OF_STEP(step=found.step, who=ranks_text(who)),
-                       command=None, reason=words.MASTER_NOT_COPIED),
-                Action(kind="rollback", target=before_step(found.step), command=None, reason=words.DIVERGED),
+                to_do("check_code", words.UPDATE_OF_STEP(step=found.step, who=ranks_text(who)), words.MASTER_NOT_COPIED),
+                to_do("rollback", before_step(found.step), words.DIVERGED),
             ),
             summary=sentence(text),
         ),
     )  # fmt: skip
 
 
-DETECTOR = Detector(name="cast_copy", needs=("tensors",), detect=detect, about="bad_value")
+DETECTOR = Detector("cast_copy", ("tensors",), detect, "bad_value")

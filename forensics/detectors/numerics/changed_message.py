@@ -9,7 +9,7 @@ from forensics.case import Case, Detector
 from forensics.facts.durations.checkpoints import before_step
 from forensics.facts.figures.changed_messages import changed_message
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
@@ -23,17 +23,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
     found = changed_message(tensors)
     if found is None or _is_bad(found.sent):
         return ()
-    before = tensors.filter(
-        (pl.col("step") < found.sent["step"]) & ((pl.col("nan_count") > 0) | ~pl.col("absmax").is_finite())
-    )
-    if before.height:
+    was_bad = (pl.col("nan_count") > 0) | ~pl.col("absmax").is_finite()
+    if tensors.filter((pl.col("step") < found.sent["step"]) & was_bad).height:
         return ()
     step, value = found.sent["step"], "nan" if _is_bad(found.got) else "finite"
     who = ranks_text(found.ends) if found.ends else advice.BOTH_ENDS
     text = advice.ARRIVED_OTHERWISE(who=who, step=step, number=found.equal)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="comm_corruption",
             suspect_ranks=found.ends,
             undecided=("two_member_mismatch",),
@@ -43,8 +40,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims=(Claim(text, "for", (_ref(found.sent), _ref(found.got))),),
             severity="severe",
             actions=(
-                Action(kind="inspect_network", target=who, command=None, reason=advice.ENDS_OR_WAY),
-                Action(kind="rollback", target=before_step(step), command=None, reason=words.DIVERGED),
+                to_do("inspect_network", who, advice.ENDS_OR_WAY),
+                to_do("rollback", before_step(step), words.DIVERGED),
             ),
             collect=(words.REPLAY_ELSEWHERE,),
             summary=sentence(text),
@@ -53,13 +50,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 
 def _is_bad(row: dict[str, Any]) -> bool:
-    return (
-        bool(row["nan_count"]) or bool(row["inf_count"]) or (row["absmax"] is not None and not isfinite(row["absmax"]))
-    )
+    return bool(row["nan_count"] or row["inf_count"]) or (row["absmax"] is not None and not isfinite(row["absmax"]))
 
 
 def _ref(row: dict[str, Any]) -> Ref:
     return Ref(file=str(row["file"]), line=row["line"], text=f"{row['op']} step {row['step']} {row['checksum']}")
 
 
-DETECTOR = Detector(name="changed_message", needs=("tensors",), detect=detect, about="bad_value")
+DETECTOR = Detector("changed_message", ("tensors",), detect, "bad_value")

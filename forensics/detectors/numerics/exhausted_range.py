@@ -9,12 +9,12 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, where
+from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, same, where
 from forensics.facts.durations.checkpoints import before_step
-from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.graph.numerics.tensor_ops import newest_launch
 from forensics.graph.numerics.tensor_rules import FOUND_INF, LARGEST
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action
+from forensics.model.incident import Action, to_do
 from forensics.model.names import Cause
 from forensics.model.said import Form, joined
 from forensics.model.texts import ranges
@@ -29,10 +29,9 @@ _SERIES = ("rank", "module", "tensor")
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding per cause: the first saturation, the first underflow."""
-    frame = read_rows(case.tables["tensors"]).frame
+    frame = newest_launch(case.tables["tensors"])
     if not frame.height:
         return ()
-    frame = frame.filter(pl.col("launch") == pl.col("launch").max())
     clipped = _onset(frame, _clipped(), _CALM_PCT, _CLIPPED_PCT)
     lost = _onset(frame, pl.col("underflow_pct"), _CALM_LOST_PCT, _LOST_PCT)
     zero = _vanished(frame.filter(~pl.col("step").is_in(_skipped(case, frame))))
@@ -72,9 +71,8 @@ def _onset(frame: pl.DataFrame, share: pl.Expr, calm: float, much: float) -> pl.
     whole = rows.join(begin, on=_SERIES, nulls_equal=True, maintain_order="left")
     before = whole.filter(pl.col("place") < pl.col("begin")).group_by(_SERIES).agg(pl.col("share").min().alias("calm"))
     calmed = before.filter(pl.col("calm") <= calm).select(_SERIES)
-    first = whole.filter(pl.col("place") == pl.col("begin")).join(
-        calmed, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left"
-    )
+    begun = whole.filter(pl.col("place") == pl.col("begin"))
+    first = begun.join(calmed, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left")
     return first.sort("step", "place") if first.height else None
 
 
@@ -106,17 +104,16 @@ def _finding(
     frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, how: Form, followed: tuple[Claim, ...] = ()
 ) -> Finding:
     row = first.row(0, named=True)
-    same = first.filter((pl.col("step") == row["step"]) & pl.col("module").eq_missing(row["module"]))
-    hit = sorted(set(same["rank"].to_list()))
+    is_module = same(row, "module")
+    hit = sorted(set(first.filter(pl.col("step") == row["step"], is_module)["rank"].to_list()))
     shown = [rank for rank in hit if rank >= 0]
-    same_module = pl.col("module").eq_missing(row["module"])  # in any step: of large files not all rows are kept
-    ran = frame.lazy().filter(same_module).select(pl.col("rank").n_unique()).collect().item()
+    # In any step: of large files not all rows are kept.
+    ran = frame.lazy().filter(is_module).select(pl.col("rank").n_unique()).collect().item()
     everywhere = 2 * len(hit) >= ran
     share = how(share=f"{row['share']:.3g}")
     summary = words.FROM_STEP_ON_RANKS if shown else words.FROM_STEP_ON
 
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         suspect_ranks=() if everywhere else tuple(shown),
         domain="workload" if everywhere else "unknown",
@@ -135,8 +132,7 @@ def _finding(
 
 def _trend(frame: pl.DataFrame, row: Row) -> tuple[Claim, ...]:
     """The figures of the same tensor in the steps before."""
-    same = [pl.col(name).eq_missing(row[name]) for name in _SERIES]
-    before = frame.filter(pl.all_horizontal(*same, pl.col("place") <= row["place"])).tail(6)
+    before = frame.filter(same(row, *_SERIES), pl.col("place") <= row["place"]).tail(6)
     name = next((name for name in ("amax", "absmax") if before[name].drop_nulls().len() > 1), None)
     if name is None:
         return ()
@@ -158,7 +154,6 @@ def _first(rows: pl.DataFrame) -> Row:
 def _zero_finding(step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> Finding:
     row, claims = _first(rows), _zero_claims(step, steps, rows)
     return Finding(
-        detector=DETECTOR.name,
         cause="underflow",
         domain="workload",
         first_anomaly=first_anomaly(row, None, None, "underflow"),
@@ -170,11 +165,10 @@ def _zero_finding(step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> Finding
 
 
 def _actions(row: Row) -> tuple[Action, ...]:
-    target, before = words.SCALE_RECIPE_AND_FORMAT, before_step(row["step"])
     return (
-        Action(kind="check_config", target=target, command=None, reason=words.RANGE_EXHAUSTED),
-        Action(kind="rollback", target=before, command=None, reason=words.LEARNT_FROM_LOST_VALUES),
+        to_do("check_config", words.SCALE_RECIPE_AND_FORMAT, words.RANGE_EXHAUSTED),
+        to_do("rollback", before_step(row["step"]), words.LEARNT_FROM_LOST_VALUES),
     )
 
 
-DETECTOR = Detector(name="exhausted_range", needs=("tensors",), detect=detect, about="bad_value")
+DETECTOR = Detector("exhausted_range", ("tensors",), detect, "bad_value")

@@ -1,7 +1,6 @@
 """Where was the first NaN or Inf born? From tensor statistics; the causal core is in forensics.graph.numerics.taint."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import polars as pl
 from msgspec.structs import replace
@@ -19,27 +18,32 @@ from forensics.detectors.numerics.anomaly_answer import (
 from forensics.detectors.numerics.anomaly_context import growth_claims, hardware_near, repeat_claims, step_claims
 from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests, in_order, suspect_device
 from forensics.detectors.numerics.anomaly_inputs import clean_before, clean_update, clean_use, inputs_of, is_finite
-from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import (
+    DRAWN,
     Row,
     describe,
+    drawn,
     first_anomaly,
+    name_of,
     ref,
+    same,
     shown_value,
     speaker,
     value_of,
     where,
 )
 from forensics.detectors.numerics.anomaly_scaling import scaling_claims
+from forensics.facts.durations.checkpoints import before_step
 from forensics.graph.numerics.arrivals import without_arrivals
 from forensics.graph.numerics.births import Births, find_births
 from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
 from forensics.graph.numerics.taint import Root
-from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.graph.numerics.tensor_ops import newest_launch
 from forensics.graph.numerics.tensor_rules import STATES
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
-from forensics.model.names import Severity
+from forensics.model.incident import to_do
+from forensics.model.names import Cause, Severity
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import advice
@@ -47,23 +51,24 @@ from forensics.words import numerics as words
 from parsers.text.rank_list import rank_list
 
 _SHOWN = 200
+_SHARE = 1e-3  # of the other end: one flipped bit moves one
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the root or roots of the newest launch that holds a bad value, or a finite value before them
     that no training makes."""
     tensors = case.tables["tensors"]
-    expected = case.expected or _stated_members(tensors)
-    births = find_births(tensors, expected)
-    history = births.history if births is not None else _newest(tensors)
+    told = tensors["group_ranks"].drop_nulls().unique()
+    births = find_births(tensors, case.expected or frozenset(rank for text in told for rank in rank_list(text) or ()))
+    history = births.history if births is not None else newest_launch(tensors)
     leaps = all_leaps(history)
     jump = first_jump(history, leaps)
     if births is None or not births.spread.roots:
-        return (jump_finding(DETECTOR.name, jump),) if jump is not None else ()
+        return (_of_jump(jump),) if jump is not None else ()
     roots = [root for root in births.spread.roots if not root.ended] or births.spread.roots
     roots = _since(births, _ordered(births, roots))
     if jump is not None and _is_before(births, jump, roots):
-        return (jump_finding(DETECTOR.name, jump),)
+        return (_of_jump(jump),)
     roots = without_arrivals(births, roots)
     return (_finding(case, births, roots, _of_sender(births, answer_of(births, roots), leaps)),)
 
@@ -104,12 +109,6 @@ def _of_sender(births: Births, answer: Answer, leaps: pl.DataFrame | None) -> An
     )
 
 
-def _newest(tensors: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the newest launch."""
-    frame = read_rows(tensors).frame
-    return frame.filter(pl.col("launch") == pl.col("launch").max())
-
-
 def _is_before(births: Births, jump: Row, roots: Sequence[Root]) -> bool:
     """Whether a leap stands before all births: in an earlier step, or in the step of the first one, and before it where
     both are one rank's."""
@@ -118,10 +117,6 @@ def _is_before(births: Births, jump: Row, roots: Sequence[Root]) -> bool:
         return bool(jump["step"] < births.ops["step"][roots[0].at])
     own = [bad_row(births, root.at)["place"] for root in here if births.ops["rank"][root.at] == jump["rank"]]
     return all(jump["place"] < place for place in own) and (bool(own) or jump["base"] in STATES)
-
-
-def _stated_members(tensors: pl.DataFrame) -> frozenset[int]:
-    return frozenset(rank for text in tensors["group_ranks"].drop_nulls().unique() for rank in rank_list(text) or ())
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------
@@ -138,7 +133,6 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
     is_tested = answer.ranks == (row["rank"],) and (answer.cause == "nan_birth" or device.devices)
     tests = device_tests(births, row) if is_tested else ()
     return Finding(
-        detector=DETECTOR.name,
         cause=answer.cause,
         ranks=tuple(rank for rank in answer.ranks if rank >= 0),
         links=lead.links,
@@ -207,9 +201,8 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
 
 def _was_clean(births: Births, row: Row) -> bool:
     """Did an earlier row of this rank show the same tensor clean?"""
-    same = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("rank", "module", "tensor")]
-    found = births.history.filter(pl.all_horizontal(*same, pl.col("bad") == False, pl.col("place") < row["place"]))  # noqa: E712
-    return found.height > 0
+    alike = same(row, "rank", "module", "tensor") & (pl.col("place") < row["place"])
+    return births.history.filter(alike, pl.col("bad") == False).height > 0  # noqa: E712
 
 
 def _severity(births: Births, lead: Root) -> Severity:
@@ -225,13 +218,11 @@ def _tensor_rows(births: Births, answer: Answer) -> list[TensorRow]:
     first = sorted(births.spread.first.items(), key=lambda item: (item[1][0] not in roots, item[0]))
     for rank, (at, _) in [item for item in first if item[0] >= 0][:_SHOWN]:
         row = bad_row(births, at)
-        names = {name: row[name] for name in ("step", "microbatch", "phase", "module", "op", "tensor")}
         local = births.ops["kind"][at] is None
         role = "root" if at in roots else "echo" if local else "infected"
-        shown.append(TensorRow(rank=rank, value=value_of(row), role=role, **names))
+        shown.append(drawn(row, rank, value_of(row), role))
     unseen = [rank for rank in answer.suspects if rank in births.silent]
-    nothing: dict[str, Any] = dict.fromkeys(("step", "microbatch", "phase", "module", "op", "tensor"))
-    shown += [TensorRow(rank=rank, value="not observed", role="unobserved", **nothing) for rank in unseen]
+    shown += [drawn(dict.fromkeys(DRAWN), rank, "not observed", "unobserved") for rank in unseen]
     return [row for row in shown if row.rank >= 0][:_SHOWN]
 
 
@@ -260,4 +251,30 @@ def _produced(answer: Answer, row: Row) -> Said:
     return words.HAD_VALUE(who=speaker(answer.ranks[0]), how=how, value=value, where=place)
 
 
-DETECTOR = Detector(name="first_anomaly", needs=("tensors",), detect=detect, about="bad_value")
+def _of_jump(row: Row) -> Finding:
+    """`row`: the first one, of graph.numerics.jumps."""
+    rank = row["rank"]
+    state = row["base"] in STATES
+    cause: Cause = "bad_state" if state else "replica_divergence"
+    size = row["absmax"] if row["absmax"] is not None else max(abs(row["min"]), abs(row["max"]))
+    told = {"who": speaker(rank), "size": f"{size:.3g}", "where": where(row)}
+    back = words.NO_UPDATE_MAKES_IT if state else words.FROM_NOWHERE
+    ends = [abs(row[name]) for name in ("min", "max") if row[name] is not None]
+    is_whole = len(ends) > 1 and row["min"] < 0 < row["max"] and min(ends) > _SHARE * max(ends)
+    look = to_do("inspect_hardware", speaker(rank), words.FLIPPED_BIT)
+    if is_whole:
+        target = advice.WHAT_MULTIPLIES_ON(tensor=name_of(row), who=speaker(rank))
+        look = to_do("check_code", target, advice.BOTH_ENDS_LEAPT)
+    return Finding(
+        cause=cause,
+        ranks=(rank,) if rank >= 0 else (),
+        first_anomaly=first_anomaly(row, rank, None, cause),
+        claims=(Claim(words.LEAPT_ALONE(**told), "for", (ref(row),)),),
+        severity="severe",
+        actions=(look, to_do("rollback", before_step(row["step"]), back)),
+        tensors=(drawn(row, rank, "finite", "root"),) if rank >= 0 else (),
+        summary=words.LEAPT(**told),
+    )
+
+
+DETECTOR = Detector("first_anomaly", ("tensors",), detect, "bad_value")

@@ -13,11 +13,10 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.durations.checkpoints import before_step
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.figures.compared_pairs import apart
 from forensics.facts.rows.event_rows import detail, refs
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.middle import median
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
@@ -39,7 +38,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     events = events.sort("file", "line", nulls_last=True)
     rows = events.filter(pl.col("code") == "differs").to_dicts()
     named = tuple(sorted({rank for row in rows for rank in row["names_ranks"] or ()}))
-    last = step_in_progress(case.tables["steps"])
+    last = case.step_in_progress()
     # Weights are looked at when a step is done, gradients in it.
     is_of_gradients = (events["code"] == "raised_of_gradients").any()
     step = last if last is None or is_of_gradients else last - 1
@@ -100,7 +99,6 @@ def _found(
     if rows[0]["code"] == DIFFERS:
         text = (words.DUMPS_LEFT if named else words.DUMPS_DIFFER)(who=ranks_text(who), step=step)
     return Finding(
-        detector=DETECTOR.name,
         cause="replica_divergence",
         ranks=named,
         suspect_ranks=() if named else suspects,
@@ -115,18 +113,8 @@ def _found(
         claims=(Claim(words.BY_OWN_CHECK(what=text), "for", refs(rows[:10])),),
         severity="severe",
         actions=(
-            Action(
-                kind="inspect_hardware",
-                target=ranks_text(named or suspects),
-                command=None,
-                reason=words.DIFFER_SILENTLY,
-            ),
-            Action(
-                kind="rollback",
-                target="job" if step is None else before_step(step),
-                command=None,
-                reason=words.DIVERGED,
-            ),
+            to_do("inspect_hardware", ranks_text(named or suspects), words.DIFFER_SILENTLY),
+            to_do("rollback", "job" if step is None else before_step(step), words.DIVERGED),
         ),
         summary=sentence(words.IN_PARAMETER(what=text, parameter=parameter) if parameter else text),
     )
@@ -137,7 +125,6 @@ def _of_some(rows: Sequence[Mapping[str, Any]], step: int | None) -> tuple[Findi
         return ()
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="replica_divergence",
             undecided=("replica_tie",),
             first_anomaly=FirstAnomaly(step=step, value="finite", signature="replica_divergence"),
@@ -149,4 +136,4 @@ def _of_some(rows: Sequence[Mapping[str, Any]], step: int | None) -> tuple[Findi
     )
 
 
-DETECTOR = Detector(name="hash_mismatch", needs=("events",), detect=detect, about="bad_value")
+DETECTOR = Detector("hash_mismatch", ("events",), detect, "bad_value")

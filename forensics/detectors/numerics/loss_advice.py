@@ -15,7 +15,7 @@ from forensics.facts.rows.event_rows import detail
 from forensics.model.commands import COMMANDS, REPLAY, Target, kernel_log
 from forensics.model.finding import Claim
 from forensics.model.frames import is_own_file
-from forensics.model.incident import Action, Code
+from forensics.model.incident import Action, Code, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.texts import cut_middle, ranks_text
@@ -33,7 +33,7 @@ _FIRST = 1  # programs count their steps from 0 or 1
 def roll_back(case: Case, step: int | None, reason: str, who: Sequence[int] = ()) -> Action:
     """To a state before a step. Before the first of a run that loaded nothing there is none: then how it begins is to be looked at."""
     if step is None:
-        return Action(kind="rollback", target="job", command=None, reason=reason)
+        return to_do("rollback", "job", reason)
     if _is_beginning(case, step) and _was_well(case, step):
         form = advice.FIRST_UPDATE_ON if who else advice.FIRST_UPDATE
         target = form(who=ranks_text(who), step=step)
@@ -43,8 +43,8 @@ def roll_back(case: Case, step: int | None, reason: str, who: Sequence[int] = ()
         )  # fmt: skip
     if _is_beginning(case, step):
         target = words.BEGINS_WITH(who=ranks_text(who)) if who else words.RUN_BEGINS_WITH
-        return Action(kind="check_code", target=target, command=None, reason=reason)
-    return Action(kind="rollback", target=before_step(step), command=None, reason=reason)
+        return to_do("check_code", target, reason)
+    return to_do("rollback", before_step(step), reason)
 
 
 def has_loaded(case: Case) -> bool:
@@ -66,9 +66,8 @@ def _was_well(case: Case, step: int) -> bool:
 def raised_before_update(asserts: Sequence[Row]) -> bool:
     """Did each of these checks end its process between the backward pass and the update? Then no parameter took a bad value over.
     The warning of autograd's anomaly mode stands before what it raises in the backward pass, which a cut log may not hold."""
-    raised = {
-        (row["file"], row["line"]) for row in asserts if _is_raised(row)
-    }  # one line may be read as two statements
+    # One line may be read as two statements.
+    raised = {(row["file"], row["line"]) for row in asserts if _is_raised(row)}
     ends = [row for row in asserts if not (row["code"] == "anomaly_mode" and row["severity"] == "warning")]
     return bool(asserts) and all(
         (row["file"], row["line"]) in raised and (row["kind"] == "exception" or _is_before(row)) for row in ends
@@ -118,16 +117,9 @@ def of_batch(
 
 def _empty(case: Case, who: Sequence[int], step: int | None) -> Said | None:
     """That their batch held no token, where every other one held some: a mean over nothing is no number."""
-    told = (
-        case.tables["steps"].filter((pl.col("step") == step) & pl.col("tokens").is_not_null())
-        if step is not None
-        else None
-    )
-    if told is None or not told.height:
-        return None
-    own, others = (
-        told.filter(is_own)["tokens"] for is_own in (pl.col("rank").is_in(list(who)), ~pl.col("rank").is_in(list(who)))
-    )
+    told = case.tables["steps"].filter((pl.col("step") == pl.lit(step, pl.Int64)) & pl.col("tokens").is_not_null())
+    is_own = pl.col("rank").is_in(list(who))
+    own, others = told.filter(is_own)["tokens"], told.filter(~is_own)["tokens"]
     is_empty = len(own) > 0 and own.max() == 0 and len(others) > 0 and bool((others > 0).all())
     return advice.NO_TOKENS(others=others.median()) if is_empty else None
 
@@ -151,11 +143,9 @@ def repeated_here(case: Case, step: int | None, who: Sequence[int]) -> tuple[Act
 
 def far_states(case: Case, rank: int, step: int) -> list[Claim]:
     """Figures of parameters that are far from those of all others in the same step: then it is they that give the rest."""
-    pairs = figure_pairs(case.tables["steps"].filter(pl.col("step") == step), "rank", "file", "line").filter(
-        pl.col("value").is_finite()
-    )
+    pairs = figure_pairs(case.tables["steps"].filter(pl.col("step") == step), "rank", "file", "line")
     found = []
-    for (name,), part in pairs.partition_by("name", as_dict=True).items():
+    for (name,), part in pairs.filter(pl.col("value").is_finite()).partition_by("name", as_dict=True).items():
         own, others = part.filter(pl.col("rank") == rank), part.filter(pl.col("rank") != rank)["value"].abs().max()
         if STATE.isdisjoint(words_of(str(name))) or not MADE.isdisjoint(words_of(str(name))) or own.height != 1:
             continue

@@ -26,7 +26,7 @@ _GIVEN = frozenset(
 _STATISTIC = frozenset(("abs", "absmax", "amax", "maxabs", "l2", "rms", "std", "mean", "norm", "local", "own", "peak"))
 
 
-def far_finding(case: Case, own: OwnLoss, detector: str) -> Finding:
+def far_finding(case: Case, own: OwnLoss) -> Finding:
     """A loss that is finite and beyond all others: what made it is a value no training comes to. Where the loss scale fell to the end
     from then on, that is what it led to."""
     fall = collapse(case.tables["steps"], case.events)
@@ -40,7 +40,6 @@ def far_finding(case: Case, own: OwnLoss, detector: str) -> Finding:
     claims += [Claim(advice.ALL_ROSE_AFTER, "for")] if own.is_carried else []
     claims += [*states, *([Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else [])]
     return Finding(
-        detector=detector,
         cause="loss_scale_collapse" if led else _far_cause(case, own),
         ranks=alone,
         suspect_ranks=() if alone else ranks,
@@ -68,9 +67,7 @@ def _is_back(case: Case, own: OwnLoss) -> bool:
     if own.is_back is not None:
         return own.is_back
     ranks = [row["rank"] for row in own.rows]
-    later = case.tables["steps"].filter(
-        (pl.col("step") > own.step) & pl.col("loss").is_not_null() & pl.col("rank").is_not_null()
-    )
+    later = case.tables["steps"].filter(pl.col("step") > own.step).drop_nulls(["loss", "rank"])
     last = later.filter(pl.col("step") == pl.col("step").max())
     theirs = last.filter(pl.col("rank").is_in(ranks))["loss"]
     usual = last["loss"].median()

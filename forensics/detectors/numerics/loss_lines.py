@@ -11,7 +11,7 @@ from forensics.facts.rows.event_rows import detail
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import losses as words
-from parsers.schema.tables import TableName, spelled
+from parsers.schema.tables import Tables, spelled
 from parsers.training.progress import BAR
 from parsers.training.reduced_losses import REDUCED
 
@@ -27,9 +27,8 @@ class Bad(msgspec.Struct, frozen=True):
 
 def streams_of(steps: pl.DataFrame) -> list[list[Row]]:
     """Training lines of one file and rank, cut where the steps begin anew."""
-    train = steps.filter(pl.col("phase").fill_null("train").is_in(["train", REDUCED])).sort(
-        "file", "line", nulls_last=True
-    )
+    train = steps.filter(pl.col("phase").fill_null("train").is_in(["train", REDUCED]))
+    train = train.sort("file", "line", nulls_last=True)
     found: list[list[Row]] = []
     for part in train.partition_by("file", "rank", "local_rank", maintain_order=True):
         rows: list[Row] = []
@@ -57,9 +56,8 @@ def first_nan(rows: Sequence[Row]) -> Bad | None:
     had_loss = False
     is_curve = all(row["loss"] is None for row in rows)
     finite = [at for at, row in enumerate(rows) if _is_fine(row, is_curve)]
-    well = (
-        finite[-_WELL] if len(finite) >= _WELL else -1
-    )  # what a line before it shows was not taken over into the parameters
+    # What a line before it shows was not taken over into the parameters.
+    well = finite[-_WELL] if len(finite) >= _WELL else -1
     for at, row in enumerate(rows):
         loss, norm = row["loss"], row["grad_norm"]
         # Where none is finite from there on, nothing is learnt any more, whatever was left out.
@@ -123,7 +121,7 @@ def _is_of_another_error(row: Row, ends: Sequence[tuple[str, int, int | None, bo
     return not next(behind, ("", 0, 0, True))[3]
 
 
-def without_late(tables: Mapping[TableName, pl.DataFrame], asserts: Sequence[Row], bad: Row) -> Sequence[Row]:
+def without_late(tables: Tables, asserts: Sequence[Row], bad: Row) -> Sequence[Row]:
     """Without checks that tell no step and stand behind records of steps after that of a bad line, as a last word of what was trained: by then all had it."""
     if bad["step"] is None or all(row["step"] is not None for row in asserts):
         return asserts

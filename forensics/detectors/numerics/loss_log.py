@@ -39,7 +39,6 @@ from forensics.detectors.numerics.loss_lines import (
 )
 from forensics.detectors.numerics.loss_resumed import as_loaded, leap_of, loaded_by_all, loaded_state, resumed_finding
 from forensics.detectors.numerics.loss_risen import spike_finding
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.figures.far_values import carried_value, far_value
 from forensics.facts.figures.first_checked import first_checked, is_of_all
 from forensics.facts.figures.loss_spikes import finite_lines, since, spikes
@@ -49,14 +48,14 @@ from forensics.facts.figures.scale_falls import collapse
 from forensics.facts.rows.event_rows import detail
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, Code, FirstAnomaly
+from forensics.model.incident import Action, Code, FirstAnomaly, to_do
 from forensics.model.said import Said, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import losses as words
 from parsers.text.patterns import regex
 from parsers.training.reduced_losses import REDUCED
 
-_NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
+_NEWEST = to_do("restart_job", words.FROM_NEWEST, words.RAISED_BEFORE_UPDATE)
 _LONG = 120  # characters of a check's line
 _OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all", "reduce_scatter", "pbroadcast", "pgather",  # jax.lax
               "c_", "mp_all", "broadcast", "recv", "p_recv", "partial_recv")  # fmt: skip
@@ -88,17 +87,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
         leapt = far_value(tables["steps"], job) or carried_value(tables["steps"], case.steps_before, job)
         far = undoubted(tables, job, leapt)
     if far is not None and (ahead is None or far.step <= ahead):
-        return (as_loaded(case, far_finding(case, far, DETECTOR.name)),)
+        return (as_loaded(case, far_finding(case, far)),)
     risen = min(found, key=lambda listed: when(listed[0].onset), default=None)
     if risen is not None and first is not None and when(first.row) <= when(risen[0].onset):
         risen = None
     earlier: tuple[Finding, ...] = ()
     if risen is not None:
-        if any(spike.over_step is None for listed in found for spike in listed) or not _is_the_end(
-            streams, first, asserts
-        ):
-            return (spike_finding(case, risen, DETECTOR.name),)
-        earlier = (spike_finding(case, risen, DETECTOR.name),)
+        earlier = (spike_finding(case, risen),)
+        are_over = all(spike.over_step is not None for listed in found for spike in listed)
+        if not are_over or not _is_the_end(streams, first, asserts):
+            return earlier
     if first is None and not asserts:
         return ()
     if first is not None and first.row["step"] in _told_by_statistics(case):
@@ -136,7 +134,7 @@ def _quoted(row: Row) -> str:
 def _fell_before(case: Case, found: Finding) -> bool:
     """Whether the loss scale fell to the end from that step or an earlier one: then it says more than the lines that went bad."""
     fall = collapse(case.tables["steps"], case.events)
-    at = found.first_anomaly.step if found.first_anomaly else None
+    at = found.first_anomaly.step
     return fall is not None and (at is None or fall.start["step"] is None or fall.start["step"] <= at)
 
 
@@ -300,22 +298,18 @@ def _nan_finding(
     if why:
         claims.append(Claim(why, "for"))
     above = _operators_above(case, asserts, first.row) if first is not None else []
-    value = (
-        str(detail(above[0]).get("value", "nan"))
-        if above
-        else first.value
-        if first is not None
-        else str(detail(lead).get("value", "inf" if "inf" in (lead["code"] or "") else "nan"))
-    )
+    if first is None:
+        value = str(detail(lead).get("value", "inf" if "inf" in (lead["code"] or "") else "nan"))
+    else:
+        value = str(detail(above[0]).get("value", "nan")) if above else first.value
     # They came through their own check, or share nothing before gradients are averaged.
     passed = bool(alone) and (case.is_data_parallel or _went_on(case, alone))
     passed |= bool(given or watched)
     if alone and case.is_data_parallel:
         claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
     began = None if first is None else _began(case, first.row)
-    shown = (words.LOG_SHOWS if step is None else words.LOG_SHOWS_AT)(
-        value=words.VALUE["nan" if value == "nan" else "inf"], step=step
-    )
+    value_text = words.VALUE["nan" if value == "nan" else "inf"]
+    shown = (words.LOG_SHOWS if step is None else words.LOG_SHOWS_AT)(value=value_text, step=step)
     whose = words.NOT_GATHERED if unseen else words.PRINTED_FOR if why or passed else words.PRINTED_FOR_AND_MATES
     forward = forward_of(asserts) if first is None else None
     ended = first is None and raised_before_update(with_raised(asserts, case.events))
@@ -328,10 +322,10 @@ def _nan_finding(
     told = sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", where)
     if ahead and first is not None:
         own_words = words.OWN_LOSS if step is not None else words.OWN_LOSS_AT_MOMENTS
-        value_text = words.VALUE["nan" if first.value == "nan" else "inf"]
-        told = sentence(own_words(who=ranks_text(ahead), value=value_text, step=step))
+        own_value = words.VALUE["nan" if first.value == "nan" else "inf"]
+        told = sentence(own_words(who=ranks_text(ahead), value=own_value, step=step))
     at = step if began is None else began
-    begun = step_in_progress(case.tables["steps"], alone[0] if alone else None, lead["time_ns"] if ahead else None)
+    begun = case.step_in_progress(alone[0] if alone else None, lead["time_ns"] if ahead else None)
     at = begun if at is None else at
     whom = tuple(sorted(suspects))
     actions = (*repeated_here(case, step, whom), *_after_nan(case, ended, at, whom, forward, place))
@@ -343,16 +337,10 @@ def _nan_finding(
         actions = (layer_of(module, alone, step, asserts), *actions)
     if given:
         who = ranks_text(given)
-        batch = Action(
-            kind="check_data",
-            target=words.DATA_OF(batch=who),
-            command=None,
-            reason=words.INPUT_OF_RANKS_WAS_BAD(who=who),
-        )
+        batch = to_do("check_data", words.DATA_OF(batch=who), words.INPUT_OF_RANKS_WAS_BAD(who=who))
         actions = (batch, _NEWEST)
-        told = sentence(words.BATCH_WAS_BAD(who=who, value=words.VALUE["nan" if value == "nan" else "inf"]))
+        told = sentence(words.BATCH_WAS_BAD(who=who, value=value_text))
     return Finding(
-        detector=DETECTOR.name,
         cause="bad_input" if given else "nan_birth" if value == "nan" else "overflow",
         ranks=alone,
         suspect_ranks=() if alone else tuple(sorted(suspects)),
@@ -397,7 +385,7 @@ def _after_nan(
     check = []
     if place is not None and place.file:
         why = words.BACKWARD_IS_OF_IT(op=forward[0]) if forward is not None else words.RAISED_ON_THE_WAY(what="NaN")
-        check = [Action(kind="check_code", target=f"{place.file}:{place.line}", command=None, reason=why)]
+        check = [to_do("check_code", f"{place.file}:{place.line}", why)]
     return (*check, _NEWEST if ended else roll_back(case, step, words.NOT_FINITE, who))
 
 
@@ -418,7 +406,7 @@ def _of_evaluation(asserts: Sequence[Row], streams: Sequence[Sequence[Row]], fou
         return found
     step = trained if step is None else step
     value = words.VALUE["nan" if found.first_anomaly.value == "nan" else "inf"]
-    action = Action(kind="check_code", target=words.EVALUATION, command=None, reason=words.EVALUATION_ALONE)
+    action = to_do("check_code", words.EVALUATION, words.EVALUATION_ALONE)
     whose = words.PRINTED_FOR(who=ranks_text(found.ranks)) if found.ranks else ""
     told = sentence(words.EVALUATED(value=value, step=step, trained=trained), whose)
     anomaly = msgspec.structs.replace(found.first_anomaly, step=step)
@@ -453,4 +441,4 @@ def _module(asserts: Sequence[Row], step: int | None) -> str | None:
     return str(born[0][1]) if born and len({rank for rank, _ in born}) == 1 else None
 
 
-DETECTOR = Detector(name="loss_log", needs=(), detect=detect, about="bad_value")
+DETECTOR = Detector("loss_log", (), detect, "bad_value")

@@ -15,7 +15,7 @@ from forensics.facts.figures.loss_spikes import BACK, FEW, Spike, finite_lines, 
 from forensics.facts.figures.odd_values import MADE, STATE, called, loaded_alike, lost_by_all
 from forensics.facts.rows.event_rows import refs
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
@@ -74,24 +74,26 @@ def _is_loaded_bad(case: Case, streams: Sequence[Sequence[Row]], row: Row) -> bo
 
 def _loaded_bad(case: Case, found: Finding, row: Row) -> Finding:
     """The same finding, of a state that was bad as it was loaded; that the data of all were, is not ruled out."""
-    loaded = case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
     text = words.BAD_AT_ONCE(step=row["step"])
-    claims = [Claim(text, "for", (line_ref(row),))]
-    claims += [Claim(words.CHECKPOINT_LOADED, "for", refs(loaded.iter_rows(named=True), 2))] if loaded.height else []
-    rollback = Action(kind="rollback", target=before_step(row["step"]), command=None, reason=words.NOT_FINITE)
     return msgspec.structs.replace(
         found,
         cause="bad_state",
         suspect_ranks=(),
         undecided=("tied_explanations",),
-        claims=(*found.claims, *claims),
+        claims=(*found.claims, Claim(text, "for", (line_ref(row),)), *_loads(case)),
         actions=(
-            Action(kind="check_config", target=words.WHAT_WAS_LOADED, command=None, reason=words.GOES_ON_WITH_OTHERS),
-            rollback,
+            to_do("check_config", words.WHAT_WAS_LOADED, words.GOES_ON_WITH_OTHERS),
+            to_do("rollback", before_step(row["step"]), words.NOT_FINITE),
         ),
         collect=(words.PARAMETERS_NOT_LOADED,),
         summary=sentence(text),
     )
+
+
+def _loads(case: Case) -> list[Claim]:
+    """Where lines say that a checkpoint was loaded."""
+    loaded = case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
+    return [Claim(words.CHECKPOINT_LOADED, "for", refs(loaded.iter_rows(named=True), 2))] if loaded.height else []
 
 
 def loaded_by_all(case: Case, found: Finding) -> Finding | None:
@@ -103,9 +105,9 @@ def loaded_by_all(case: Case, found: Finding) -> Finding | None:
     is_new = case.tables["steps"]["step"].min() in (0, 1) and not has_loaded(case)
     form = advice.BAD_ON_ALL_AT_FIRST if is_new else words.BAD_ON_ALL_AS_LOADED
     text = form(name=called(rows[0]), value=rows[0]["bad"].partition("=")[2])
-    action = Action(kind="rollback", target="job", command=None, reason=words.NOT_FINITE)
+    action = to_do("rollback", "job", words.NOT_FINITE)
     if is_new:
-        action = Action(kind="check_code", target=called(rows[0]), command=None, reason=advice.NOT_INITIALISED)
+        action = to_do("check_code", called(rows[0]), advice.NOT_INITIALISED)
     shown = tuple(Ref(file=str(row["file"]), line=row["line"], text=called(row)) for row in rows[:2])
     return msgspec.structs.replace(
         found,
@@ -123,7 +125,7 @@ def loaded_by_all(case: Case, found: Finding) -> Finding | None:
 
 
 def _lost_before(case: Case, found: Finding) -> Finding | None:
-    at = found.first_anomaly.step if found.first_anomaly is not None else None
+    at = found.first_anomaly.step
     values = case.tables["values"]
     row = None if at is None or not values["bad"].is_not_null().any() else lost_by_all(values, case.job_told_of, at)
     if row is None:
@@ -131,35 +133,28 @@ def _lost_before(case: Case, found: Finding) -> Finding | None:
     name = called({"of": row["of"], "bad": f"{row['name']}="})
     text = words.LOST_BY_ALL(step=row["step"], name=name, value=row["value"])
     is_state = not (said := frozenset(words_of(name))).isdisjoint(STATE) and said.isdisjoint(MADE)
-    back = Action(kind="rollback", target=before_step(row["step"]), command=None, reason=words.NOT_FINITE)
     return msgspec.structs.replace(
         found,
         cause="bad_state" if is_state else found.cause,
         first_anomaly=msgspec.structs.replace(found.first_anomaly, step=row["step"], module=name, op=None),
         since_step=None,
         claims=(Claim(text, "for", (Ref(file=str(row["file"]), line=row["line"], text=name),)), *found.claims),
-        actions=(back,),
+        actions=(to_do("rollback", before_step(row["step"]), words.NOT_FINITE),),
         summary=sentence(text),
     )
 
 
 def _inherited(case: Case, found: Finding, row: Row, before: Row) -> Finding:
     """The same finding, of a state that was bad when it was saved."""
-    loaded = case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
     text = words.SAVED_WHILE_BAD(step=row["step"], before=before["step"])
-    claims = (
-        Claim(text, "for", (line_ref(before),)),
-        Claim(words.CHECKPOINT_LOADED, "for", refs(loaded.iter_rows(named=True), 2)),
-    )
-    rollback = Action(kind="rollback", target=before_step(before["step"]), command=None, reason=words.NOT_FINITE)
     return msgspec.structs.replace(
         found,
         cause="bad_state",
         ranks=(),
         suspect_ranks=(),
         undecided=("tied_explanations",),
-        claims=(*found.claims, *claims),
-        actions=(rollback,),
+        claims=(*found.claims, Claim(text, "for", (line_ref(before),)), *_loads(case)),
+        actions=(to_do("rollback", before_step(before["step"]), words.NOT_FINITE),),
         summary=sentence(text),
     )
 
@@ -176,8 +171,8 @@ def as_loaded(case: Case, found: Finding) -> Finding:
         return found
     last = loads.sort("line")["step"].drop_nulls().to_list()[-1:] or told.sort("line")["step"].to_list()[-1:]
     why = advice.FIRST_AFTER_RESTART
-    check = Action(kind="check_config", target=words.WHAT_WAS_LOADED, command=None, reason=why)
-    back = [Action(kind="rollback", target=before_step(int(step)), command=None, reason=why) for step in last]
+    check = to_do("check_config", words.WHAT_WAS_LOADED, why)
+    back = [to_do("rollback", before_step(int(step)), why) for step in last]
     claims = (*found.claims, Claim(words.CHECKPOINT_LOADED, "for", refs(loads.iter_rows(named=True), 2)))
     return msgspec.structs.replace(found, cause="bad_state", claims=claims, actions=(check, *back))
 
@@ -209,22 +204,18 @@ def _begun_anew(start: float, before: Sequence[Row], now: Sequence[Row]) -> floa
 
 
 def resumed_finding(case: Case, leap: Spike) -> Finding:
-    first, loaded = leap.onset, case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
+    first, why = leap.onset, words.GOES_ON_WITH_OTHERS
     text = words.LOSS_ROSE_OVER_RESTART(normal=f"{leap.normal:.4g}", loss=f"{first['loss']:.4g}", step=first["step"])
-    claims = [Claim(text, "for", (line_ref(first),))]
-    claims += [Claim(words.CHECKPOINT_LOADED, "for", refs(loaded.iter_rows(named=True), 2))] if loaded.height else []
-    why = words.GOES_ON_WITH_OTHERS
     return Finding(
-        detector="loss_log",
         cause="bad_state",
         domain="workload",
         first_anomaly=FirstAnomaly(step=first["step"], value="finite", signature="loss_after_restart"),
         undecided=("tied_explanations",),
-        claims=tuple(claims),
+        claims=(Claim(text, "for", (line_ref(first),)), *_loads(case)),
         severity="severe",
         actions=(
-            Action(kind="check_config", target=words.WHAT_WAS_LOADED, command=None, reason=why),
-            Action(kind="rollback", target=before_step(first["step"]), command=None, reason=words.BUILDS_ON_IT),
+            to_do("check_config", words.WHAT_WAS_LOADED, why),
+            to_do("rollback", before_step(first["step"]), words.BUILDS_ON_IT),
         ),
         collect=(words.PARAMETERS_NOT_LOADED,),
         time_ns=first["time_ns"],

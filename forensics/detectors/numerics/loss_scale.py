@@ -17,7 +17,7 @@ from forensics.facts.durations.checkpoints import before_step
 from forensics.facts.figures.scale_falls import Fall, collapse, falls
 from forensics.facts.figures.vanished_gradients import vanished
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.names import Severity
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined, sentence
@@ -49,11 +49,9 @@ def _finding(fall: Fall, severity: Severity, what: Said) -> Finding:
     if start is not end or not fall.is_minimum:
         fell, step = words.SCALE_FELL, start["step"]
         text = fell(what=what) if step is None else words.SCALE_FELL_SINCE(step=step, what=what)
-    action = Action(kind="ignore", target=words.LOSS_SCALE, command=None, reason=words.IT_SETTLED) if minor else Action(
-        kind="check_config", target=words.PRECISION, command=None, reason=words.OVERFLOW_IN_FP16
-    )  # fmt: skip
+    action = to_do("check_config", words.PRECISION, words.OVERFLOW_IN_FP16)
+    action = to_do("ignore", words.LOSS_SCALE, words.IT_SETTLED) if minor else action
     return Finding(
-        detector=DETECTOR.name,
         cause="overflow" if minor else "loss_scale_collapse",
         domain="workload",
         first_anomaly=FirstAnomaly(step=start["step"], value="inf", signature="loss_scale"),
@@ -89,17 +87,13 @@ def _with_bad_loss(found: Finding, steps: pl.DataFrame, fall: Fall) -> Finding:
     if told.filter((pl.col("step") >= first["step"]) & pl.col("loss").is_finite()).height:
         return found
     value = "NaN" if math.isnan(first["loss"]) else "Inf"
-    claim = Claim(
-        words.LOSS_BAD_MEANWHILE(step=first["step"], value=value),
-        "for",
-        (Ref(file=first["file"], line=first["line"], text=f"step={first['step']} loss={first['loss']}"),),
-    )
-    back = Action(kind="rollback", target=before_step(began), command=None, reason=words.NO_SCALE_CURES_IT)
+    text = words.LOSS_BAD_MEANWHILE(step=first["step"], value=value)
+    place = Ref(file=first["file"], line=first["line"], text=f"step={first['step']} loss={first['loss']}")
     return structs.replace(
         found,
-        claims=(*found.claims, claim),
-        actions=(*found.actions, back),
-        summary=joined((found.summary, sentence(claim.text)), " "),
+        claims=(*found.claims, Claim(text, "for", (place,))),
+        actions=(*found.actions, to_do("rollback", before_step(began), words.NO_SCALE_CURES_IT)),
+        summary=joined((found.summary, sentence(text)), " "),
     )
 
 
@@ -108,4 +102,4 @@ def _figures(row: Row) -> str:
     return str(text) if text else f"step={row['step']} loss_scale={row.get('scale')}"
 
 
-DETECTOR = Detector(name="loss_scale", needs=(), detect=detect, about="bad_value")
+DETECTOR = Detector("loss_scale", (), detect, "bad_value")

@@ -27,25 +27,8 @@ from parsers.text.vocabulary import words_of
 from parsers.training.told_values import is_broken
 
 _READS = frozenset(["dataset", "reader", "loader"])  # what they print, but for what a part of a model called so makes
-_GIVEN = frozenset(
-    [
-        "batch",
-        "batches",
-        "input",
-        "inputs",
-        "sample",
-        "samples",
-        "pixel",
-        "pixels",
-        "image",
-        "images",
-        "reward",
-        "rewards",
-        "data",
-        *_READS,
-    ]
-)
-_DATA = _GIVEN - {"input", "inputs", "reward", "rewards"}  # these may be what another rank sent
+_DATA = _READS | {"batch", "batches", "sample", "samples", "pixel", "pixels", "image", "images", "data"}
+_GIVEN = _DATA | {"input", "inputs", "reward", "rewards"}  # these may be what another rank sent
 _HELD = STATE | {"w"}
 _OWN = frozenset(["pre", "local", "own", "before", "unreduced", "self"])
 _REDUCED = frozenset(["post", "reduced", "avg", "averaged", "allreduced", "global", "synced", "synchronized"])
@@ -56,9 +39,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     found, names = case.odd_value, None
     if case.tables["tensors"].height:
         return ()
-    if (
-        found is None and (told := speakers(case.tables)) is not None
-    ):  # nobody tells a rank: who it is, is said by what its rows are named after
+    # Nobody tells a rank: who it is, is said by what its rows are named after.
+    if found is None and (told := speakers(case.tables)) is not None:
         found, names = lost_first(told.tables, told.numbers), told.names
     if found is None:
         return ()
@@ -71,13 +53,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     is_first |= found.is_held and bool(found.kept) and bool(said & _HELD) and not said & MADE
     is_first |= found.is_of_peers and not said & GRADIENT  # a gradient may have come from who learns
     with_experts = has_experts(case.tables)  # who lost it may have been sent it
-    alone = (
-        case.is_data_parallel
-        or is_first
-        or found.is_proven
-        or (found.is_ahead and not with_experts)
-        or is_its_own(found)
-    )
+    is_first |= found.is_proven or (found.is_ahead and not with_experts) or is_its_own(found)
+    alone = names is None and (case.is_data_parallel or is_first)
     is_of_all = not said.isdisjoint(("loss", "losses")) and are_of_all(case.tables, case.job_told_of)
     may_be_others = with_experts or is_divided(case.tables) or is_of_all
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
@@ -89,25 +66,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
         form = words.ODD_SIZE if is_size else words.ODD_COUNT
     form = words.GAVE_WHAT_IT_WAS_NOT_GIVEN if found.is_proven else form
     who = ranks_text([found.rank]) if names is None else names[found.rank]
-    alone = alone and names is None
     text = form(who=who, name=called(found), value=found.value, step=found.step)
-    claims = [
-        Claim(text, "for", (_ref(found.row, found.value),)),
-        Claim(
-            words.WAS_GIVEN
-            if found.is_proven
-            else words.NOT_BESIDE(rank=found.beside["rank"])
-            if names is None
-            else words.NOT_BESIDE_OF(who=names[found.beside["rank"]]),
-            "for",
-            (_ref(found.beside, ""),),
-        ),
-    ]
+    beside = words.WAS_GIVEN
+    if not found.is_proven:
+        rank = found.beside["rank"]
+        beside = words.NOT_BESIDE(rank=rank) if names is None else words.NOT_BESIDE_OF(who=names[rank])
+    claims = [Claim(text, "for", (_ref(found.row, found.value),)), Claim(beside, "for", (_ref(found.beside, ""),))]
     if case.is_data_parallel:
         claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
     return (
         Finding(
-            detector=DETECTOR.name,
             cause=cause,
             ranks=(found.rank,) if alone else (),
             suspect_ranks=() if alone or names is not None or may_be_others else (found.rank,),
@@ -165,4 +133,4 @@ def _ref(row: Mapping[str, Any], value: str) -> Ref:
     return Ref(file=str(row["file"]), line=row["line"], text=f"{row['of']} {row['name']} {value}".strip())
 
 
-DETECTOR = Detector(name="odd_value", needs=(), detect=detect, about="bad_value")
+DETECTOR = Detector("odd_value", (), detect, "bad_value")

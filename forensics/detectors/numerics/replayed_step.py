@@ -15,7 +15,7 @@ from forensics.detectors.numerics.anomaly_rows import Row
 from forensics.facts.durations.checkpoints import before_step
 from forensics.facts.rows.event_rows import detail, refs
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.names import Cause, Domain
 from forensics.model.said import Said, sentence
 from forensics.model.texts import ranks_text
@@ -42,7 +42,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if wrong or unclear:
         return (_of_device(rows, sorted(wrong), sorted(unclear - wrong)),)
     bad = sorted(whose for whose, own in steps.items() if any(not _is_finite(row) for row in own))
-    return (_of_data(rows, steps, bad),) if bad and all(_is_repeated(steps[whose]) for whose in bad) else ()
+    is_repeated = all(len({row["rank"] for row in steps[whose]}) > 1 for whose in bad)
+    return (_of_data(rows, steps, bad),) if bad and is_repeated else ()
 
 
 def _is_finite(row: Row) -> bool:
@@ -52,10 +53,6 @@ def _is_finite(row: Row) -> bool:
 def _is_steady(rows: Sequence[Row], rank: int) -> bool:
     """Whether a rank's device came to the same bits each time."""
     return len({row["code"] for row in rows if row["rank"] == rank and row["names_ranks"] == [rank]}) < 2
-
-
-def _is_repeated(own: Sequence[Row]) -> bool:
-    return len({row["rank"] for row in own}) > 1
 
 
 def _minority(own: Sequence[Row], unsteady: set[int]) -> tuple[set[int], bool]:
@@ -72,14 +69,10 @@ def _minority(own: Sequence[Row], unsteady: set[int]) -> tuple[set[int], bool]:
 def _of_device(rows: Sequence[Row], wrong: Sequence[int], unclear: Sequence[int]) -> Finding:
     who = tuple(wrong or unclear)
     step, own = rows[0]["step"], [row for row in rows if row["rank"] in who]
-    text = (
-        words.DEVICE_DIFFERS(who=ranks_text(who), step=step)
-        if wrong
-        else words.DEVICES_DIFFER(who=ranks_text(who), step=step)
-    )
+    text = (words.DEVICE_DIFFERS if wrong else words.DEVICES_DIFFER)(who=ranks_text(who), step=step)
     cause: Cause = "replica_divergence" if all(map(_is_finite, own)) else "nan_birth"
     hosts = tuple(sorted({row["host"] for row in own if row["host"]}))
-    actions = tuple(Action(kind="inspect_hardware", target=host, command=None, reason=text) for host in hosts)
+    actions = tuple(to_do("inspect_hardware", host, text) for host in hosts)
     return _finding(
         cause, "infrastructure", step, text, rows=own,
         ranks=who if wrong else (), suspects=() if wrong else who, actions=actions,
@@ -97,9 +90,9 @@ def _of_data(rows: Sequence[Row], steps: Mapping[int, Sequence[Row]], bad: Seque
     cause: Cause = "bad_state" if is_state else "bad_input" if holds_bad else "nan_birth"
     text = words.REPEATS_EVERYWHERE(who=ranks_text(bad), step=step)
     why = words.OTHER_PARAMETERS if is_state else words.BATCH_HOLDS_BAD if holds_bad else words.BATCH_MAKES_BAD
-    kind = Action(kind="check_data", target=words.STEP(step=step), command=None, reason=why)
+    kind = to_do("check_data", words.STEP(step=step), why)
     if is_state:
-        kind = Action(kind="rollback", target=before_step(step), command=None, reason=why)
+        kind = to_do("rollback", before_step(step), why)
     own = [row for whose in bad for row in steps[whose]]
     return _finding(
         cause, "unknown" if is_state else "workload", step, sentence(words.AND_WHY(what=text, why=why)), rows=own,
@@ -113,7 +106,6 @@ def _finding(
 ) -> Finding:  # fmt: skip
     value = "finite" if all(map(_is_finite, rows)) else "nan"
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         ranks=ranks,
         suspect_ranks=suspects,
@@ -128,4 +120,4 @@ def _finding(
     )
 
 
-DETECTOR = Detector(name="replayed_step", needs=("events",), detect=detect, about="bad_value")
+DETECTOR = Detector("replayed_step", ("events",), detect, "bad_value")

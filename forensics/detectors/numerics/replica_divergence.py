@@ -5,20 +5,18 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, name_of, ref, speaker, where
+from forensics.detectors.numerics.anomaly_rows import Row, describe, drawn, first_anomaly, name_of, ref, speaker, where
 from forensics.facts.durations.checkpoints import before_step
 from forensics.graph.numerics.alike import FIGURES, common_factor, differ, is_lone
 from forensics.graph.numerics.replicas import Before, Divergence, before, first_divergence, that_kept, without_own_ways
-from forensics.graph.numerics.tensor_ops import read_rows
-from forensics.model.drawn import TensorRow
+from forensics.graph.numerics.tensor_ops import newest_launch
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action
+from forensics.model.incident import Action, to_do
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import advice
 from forensics.words import numerics as words
 
-_NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
 _SAME = ("rank", "step", "microbatch", "chunk", "module", "tensor")
 _COMPARED = 4  # outputs of each rank that were computed again
 _MANY = 16  # times as many as differ
@@ -26,10 +24,9 @@ _MANY = 16  # times as many as differ
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the first disagreement of the newest launch, unless NaN or Inf came before it."""
-    frame = read_rows(case.tables["tensors"]).frame
+    frame = newest_launch(case.tables["tensors"])
     if not frame.height:
         return ()
-    frame = frame.filter(pl.col("launch") == pl.col("launch").max())
     bad = frame.filter(pl.col("bad") & pl.col("role").is_not_null())
     first_bad = bad["step"].min()
     if isinstance(first_bad, int):
@@ -69,7 +66,6 @@ def _left_out(divergence: Divergence, kept: frozenset[int]) -> Finding:
     who, step = ranks_text(kept), row["step"]
     text = words.WEIGHTS_STAYED(who=who, step=step, others=ranks_text(others))
     return Finding(
-        detector=DETECTOR.name,
         cause="replica_divergence",
         suspect_ranks=tuple(sorted(kept)),
         first_anomaly=first_anomaly(row, None, None, "left_out_update"),
@@ -79,13 +75,10 @@ def _left_out(divergence: Divergence, kept: frozenset[int]) -> Finding:
             Claim(words.OTHER_REPLICA_MOVED, "for", (ref(divergence.row[min(others)]),)),
         ),
         severity="severe",
-        actions=(
-            Action(kind="check_config", target=words.UPDATE_OF_STEP(step=step, who=who), command=None,
-                   reason=words.SKIPPED_OR_NOT_RUN),
-        ),
+        actions=(to_do("check_config", words.UPDATE_OF_STEP(step=step, who=who), words.SKIPPED_OR_NOT_RUN),),
         collect=(words.LOG_OF_THAT_STEP,),
         summary=words.UPDATE_LEFT_OUT(where=where(row), what=text),
-    )  # fmt: skip
+    )
 
 
 def _finding(divergence: Divergence, earlier: Before, share: float) -> Finding:
@@ -99,7 +92,6 @@ def _finding(divergence: Divergence, earlier: Before, share: float) -> Finding:
     form = words.NO_MAJORITY if tie else words.DIFFER if len(minority) > 1 else words.DIFFERS
     text = form(who=ranks_text(everyone if tie else minority), others=ranks_text(largest), where=where(row))
     return Finding(
-        detector=DETECTOR.name,
         cause="replica_divergence",
         ranks=() if tie else minority,
         suspect_ranks=everyone if tie else (),
@@ -114,10 +106,7 @@ def _finding(divergence: Divergence, earlier: Before, share: float) -> Finding:
         actions=_by_what_differs(everyone if tie else minority, row, peer, tie),
         collect=(words.REPLAY_ELSEWHERE,) if tie else (),
         tensors=tuple(
-            TensorRow(
-                rank=rank, value="finite", role="root" if not tie and rank in minority else "infected",
-                **{name: divergence.row[rank][name] for name in _NAMES},
-            )
+            drawn(divergence.row[rank], rank, "finite", "root" if not tie and rank in minority else "infected")
             for rank in (minority or everyone)[:200]
         ),
         summary=joined((sentence(text), sentence(_within(share))), " ") if earlier.used else sentence(text, _within(share)),
@@ -139,18 +128,13 @@ def _by_what_differs(ranks: tuple[int, ...], row: Row, peer: Row, tie: bool) -> 
         return _actions(ranks, row["step"], advice.ONE_ELEMENT if is_lone(row, peer) else words.DIFFER_ON_FINITE)
     form = advice.WHAT_MULTIPLIES if tie else advice.WHAT_MULTIPLIES_ON
     reason = advice.ALL_BY_FACTOR(factor=f"{factor:.5g}")
-    check = Action(
-        kind="check_code", target=form(tensor=name_of(row), who=ranks_text(ranks)), command=None, reason=reason
-    )
+    check = to_do("check_code", form(tensor=name_of(row), who=ranks_text(ranks)), reason)
     return (check, *_actions(ranks, row["step"], words.DIVERGED)[1:])
 
 
 def _actions(ranks: tuple[int, ...], step: int, reason: str) -> tuple[Action, ...]:
     target = ranks_text(ranks) if ranks else words.NO_RANK
-    return (
-        Action(kind="inspect_hardware", target=target, command=None, reason=reason),
-        Action(kind="rollback", target=before_step(step), command=None, reason=words.DIVERGED),
-    )
+    return (to_do("inspect_hardware", target, reason), to_do("rollback", before_step(step), words.DIVERGED))
 
 
 def _within(share: float) -> Said:
@@ -159,15 +143,15 @@ def _within(share: float) -> Said:
 
 def _recompute(frame: pl.DataFrame, share: float) -> tuple[dict[str, Any], dict[str, Any], bool] | None:
     """(forward row, recompute row, whether inputs are told) of the first finite output that differs though all inputs were equal."""
-    passes = frame.filter(
-        pl.col("phase").is_in(["forward", "recompute"]) & ~pl.col("bad").fill_null(pl.col("checksum").is_null())
-    )
+    is_fine = ~pl.col("bad").fill_null(pl.col("checksum").is_null())
+    passes = frame.filter(pl.col("phase").is_in(["forward", "recompute"]) & is_fine)
     again = passes.filter(pl.col("phase") == "recompute")
     if not again.height:
         return None
     before = passes.filter(pl.col("phase") == "forward").unique(_SAME, keep="first", maintain_order=True)
     pairs = again.join(before, on=_SAME, how="inner", nulls_equal=True, suffix="_before", maintain_order="left")
-    pairs = pairs.with_columns((differ(_both, share) if share else _unlike()).alias("differ"))
+    unlike = (pl.col(name) != pl.col(f"{name}_before") for name in ("checksum", *FIGURES))
+    pairs = pairs.with_columns(differ=differ(_both, share) if share else pl.any_horizontal(unlike).fill_null(False))
     fed = (pl.col("differ") & (pl.col("role") == "in")).any().over("operation")
     given = (pl.col("role") == "in").any().over("operation")
     odd = pairs.filter(pl.col("differ") & (pl.col("role") == "out") & ~fed & given).sort("step", "place")
@@ -186,15 +170,8 @@ def _alone(pairs: pl.DataFrame) -> pl.DataFrame:
     ranks = pairs.group_by("rank").agg(pl.len(), pl.col("differ").sum().alias("_odd"))
     is_one = odd["rank"].n_unique() == 1 and ranks.height > 1 and ranks["len"].min() >= _COMPARED  # type: ignore[operator]
     is_late = odd["step"].min() != pairs["step"].min() or pairs.height >= _MANY * odd.height
-    return (
-        odd
-        if is_one and is_late and 2 * odd.height < pairs.filter(pl.col("rank") == odd["rank"][0]).height
-        else odd.clear()
-    )
-
-
-def _unlike() -> pl.Expr:
-    return pl.any_horizontal((pl.col(n) != pl.col(f"{n}_before")).fill_null(False) for n in ("checksum", *FIGURES))
+    is_lone_one = is_one and is_late and 2 * odd.height < pairs.filter(pl.col("rank") == odd["rank"][0]).height
+    return odd if is_lone_one else odd.clear()
 
 
 def _both(name: str) -> tuple[pl.Expr, pl.Expr]:
@@ -208,7 +185,6 @@ def _recompute_finding(forward: dict[str, Any], again: dict[str, Any], given: bo
     after = words.AT(who=who, where=where(forward))
     form = words.RECOMPUTE_DIFFERS if given else advice.REPEAT_DIFFERS
     return Finding(
-        detector=DETECTOR.name,
         cause="replica_divergence",
         ranks=(rank,) if rank >= 0 else (),
         first_anomaly=first_anomaly(again, rank, after, "replica_divergence"),
@@ -222,4 +198,4 @@ def _recompute_finding(forward: dict[str, Any], again: dict[str, Any], given: bo
     )
 
 
-DETECTOR = Detector(name="replica_divergence", needs=("tensors",), detect=detect, about="bad_value")
+DETECTOR = Detector("replica_divergence", ("tensors",), detect, "bad_value")

@@ -17,7 +17,7 @@ from forensics.facts.figures.left_replicas import Left, left_replicas, odd_rate,
 from forensics.facts.figures.odd_values import called, told_values
 from forensics.facts.figures.own_values import is_told
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
@@ -54,15 +54,12 @@ def _parted(case: Case, left: Left, rate: Left | None, names: Sequence[str]) -> 
     others = left.sides[0] if lost is None else tuple(one for one in left.members if one not in who)
     halves = _told(names, left.sides[-1]) if form is words.LOG_TWO_SIDES else shown
     text = form(who=halves, name=left.name, step=left.step, others=_told(names, others))
-    look = Action(kind="inspect_hardware", target=shown, command=None, reason=words.DIFFER_SILENTLY)
+    look = to_do("inspect_hardware", shown, words.DIFFER_SILENTLY)
     if lost is not None:
-        look = Action(kind="check_code", target=advice.WHAT_LEAVES_OUT, command=None, reason=advice.LEFT_OUT_ALONE)
+        look = to_do("check_code", advice.WHAT_LEAVES_OUT, advice.LEFT_OUT_ALONE)
     elif len(left.sides) == len(left.members) > _TWO:
-        look = Action(
-            kind="check_code", target=advice.WHAT_AVERAGES(name=left.name), command=None, reason=advice.ALL_APART
-        )
+        look = to_do("check_code", advice.WHAT_AVERAGES(name=left.name), advice.ALL_APART)
     return Finding(
-        detector=DETECTOR.name,
         cause="replica_divergence",
         ranks=named,
         suspect_ranks=() if named or not is_ranked else who,
@@ -80,10 +77,7 @@ def _parted(case: Case, left: Left, rate: Left | None, names: Sequence[str]) -> 
         actions=_by_rate(rate, left)
         if rate is not None and by_rate
         else _by_restart(case, left, who)
-        or (
-            look,
-            roll_back(case, left.step, words.DIVERGED, who if is_ranked else ()),
-        ),
+        or (look, roll_back(case, left.step, words.DIVERGED, who if is_ranked else ())),
         collect=() if named else (words.REPLAY_ELSEWHERE,),
         summary=sentence(text),
     )
@@ -124,8 +118,8 @@ def _by_restart(case: Case, left: Left, who: Sequence[int]) -> tuple[Action, ...
         return ()
     target = advice.LOADED_AND_SETTINGS(who=ranks_text(who))
     return (
-        Action(kind="check_config", target=target, command=None, reason=advice.EQUAL_UNTIL_RESTART),
-        Action(kind="restart_job", target=words.FROM_LOADED, command=None, reason=words.EQUAL_UNTIL_THEN),
+        to_do("check_config", target, advice.EQUAL_UNTIL_RESTART),
+        to_do("restart_job", words.FROM_LOADED, words.EQUAL_UNTIL_THEN),
     )
 
 
@@ -133,15 +127,14 @@ def _by_rate(rate: Left, left: Left) -> tuple[Action, ...]:
     """Whose settings differ computes something else, whatever its device does. What all had in common before they were read is good."""
     one, other = rate.place[min(rate.few)], rate.place[rate.sides[0][0]]
     reason = words.OTHER_RATE(rate=one[2], others=other[2])
-    check = Action(kind="check_config", target=words.RATE_OF(who=ranks_text(rate.few)), command=None, reason=reason)
-    again = Action(kind="restart_job", target=words.FROM_LOADED, command=None, reason=words.EQUAL_UNTIL_THEN)
+    check = to_do("check_config", words.RATE_OF(who=ranks_text(rate.few)), reason)
+    again = to_do("restart_job", words.FROM_LOADED, words.EQUAL_UNTIL_THEN)
     return (check, again) if rate.step == left.step and not left.is_first else (check,)
 
 
 def _drifted(case: Case, rate: Left) -> Finding:
     (claim,) = _rate_claims(rate)
     return Finding(
-        detector=DETECTOR.name,
         cause="config_drift",
         domain="workload",
         suspect_ranks=rate.few,
@@ -150,7 +143,7 @@ def _drifted(case: Case, rate: Left) -> Finding:
         claims=(claim,),
         severity="severe",
         actions=(
-            Action(kind="check_config", target=ranks_text(rate.few), command=None, reason=words.RATES_DIFFER),
+            to_do("check_config", ranks_text(rate.few), words.RATES_DIFFER),
             roll_back(case, rate.step, words.DIVERGED, rate.few),
         ),
         summary=sentence(claim.text),
@@ -169,4 +162,4 @@ def _refs(left: Left) -> tuple[Ref, ...]:
     return tuple(Ref(file=file, line=line, text=f"step={left.step} {left.name}={value}") for file, line, value in shown)
 
 
-DETECTOR = Detector(name="replica_figures", needs=(), detect=detect, about="bad_value")
+DETECTOR = Detector("replica_figures", (), detect, "bad_value")

@@ -6,7 +6,6 @@ not on another one = the first device computes wrongly; reproducible on both = n
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
 
 import polars as pl
 
@@ -14,7 +13,7 @@ from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import Row
 from forensics.facts.rows.event_rows import detail
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, Device, FirstAnomaly
+from forensics.model.incident import Device, FirstAnomaly, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.texts import ranges
@@ -71,15 +70,11 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], how: Said, last
     lead = who[0]
     is_bad = not _is_finite(lead) or _was_bad(case, lead, ranks)
     reason = words.UNEXPECTED_RESULT(how=how)
-    actions = [Action(kind="inspect_hardware", target=host, command=None, reason=reason) for host in hosts]
+    actions = [to_do("inspect_hardware", host, reason) for host in hosts]
     sure = lasting or case.is_data_parallel
     if lasting:
-        actions += [
-            Action(kind="drain_node", target=host, command=None, reason=reason)
-            for host in hosts
-        ]  # fmt: skip
+        actions += [to_do("drain_node", host, reason) for host in hosts]
     return Finding(
-        detector=DETECTOR.name,
         cause="nan_birth" if is_bad else "replica_divergence",
         ranks=ranks if sure else (),
         hosts=hosts if sure else (),
@@ -101,25 +96,20 @@ def _sound(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
     lead, text = rows[0], words.NOT_THE_HARDWARE
     target = words.STEP(step=lead["step"])
     return Finding(
-        detector=DETECTOR.name,
         cause="replica_divergence" if _is_finite(lead) else "nan_birth",
         domain="workload",
         first_anomaly=_first(lead, None, _is_finite(lead)),
         claims=tuple(Claim(text, "for", (_ref(row),)) for row in said[:5]),
         severity="severe",
-        actions=(Action(kind="check_data", target=target, command=None, reason=text),),
+        actions=(to_do("check_data", target, text),),
         summary=words.REPRODUCIBLE(step=lead["step"]),
     )
 
 
-def _result(row: Row) -> Any:
-    return detail(row).get("result")
-
-
 def _is_finite(row: Row) -> bool:
     try:
-        return isfinite(float(_result(row)))
-    except (TypeError, ValueError):
+        return isfinite(float(detail(row)["result"]))
+    except (KeyError, TypeError, ValueError):
         return bool(row["kind"] != "nan_assert")
 
 
@@ -138,4 +128,4 @@ def _ref(row: Row) -> Ref:
     return Ref(file=row["file"] or "", line=row["line"], text=row["text"] or "")
 
 
-DETECTOR = Detector(name="rerun_verdict", needs=(), detect=detect, about="bad_value")
+DETECTOR = Detector("rerun_verdict", (), detect, "bad_value")

@@ -5,7 +5,7 @@ from forensics.detectors.numerics.loss_advice import roll_back
 from forensics.detectors.numerics.loss_lines import line_ref, ref_to
 from forensics.facts.figures.vanished_gradients import vanished
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.said import sentence
 from forensics.words import advice
 
@@ -20,16 +20,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     claims = [Claim(text, "for", (line_ref(found.row), line_ref(found.well)))]
     if found.share is not None:
         row, name, value = found.share
-        claims.append(
-            Claim(
-                advice.ALL_ARE_ZERO(name=name, value=f"{value:g}", step=row["step"]),
-                "for",
-                (ref_to(row, f"{name}={value:g}"),),
-            )
-        )
+        zero = advice.ALL_ARE_ZERO(name=name, value=f"{value:g}", step=row["step"])
+        claims.append(Claim(zero, "for", (ref_to(row, f"{name}={value:g}"),)))
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="underflow",
             domain="workload",
             first_anomaly=FirstAnomaly(step=step, value="zero", signature="underflow"),
@@ -37,12 +31,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims=tuple(claims),
             severity="severe",
             actions=(
-                Action(
-                    kind="check_config",
-                    target=advice.FORMAT_AND_SCALE,
-                    command=None,
-                    reason=advice.ZERO_TEACHES_NOTHING,
-                ),
+                to_do("check_config", advice.FORMAT_AND_SCALE, advice.ZERO_TEACHES_NOTHING),
                 roll_back(case, step, advice.ZERO_TEACHES_NOTHING),
             ),
             collect=(advice.SHARE_OF_ZEROS,),
@@ -53,4 +42,4 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
 
 
-DETECTOR = Detector(name="vanished_gradient", needs=("steps",), detect=detect, about="bad_value")
+DETECTOR = Detector("vanished_gradient", ("steps",), detect, "bad_value")

@@ -8,11 +8,11 @@ disagree, they are suspects. Method: the maintainers' own, NVIDIA/nccl issues 14
 """
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 import msgspec
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import detail, rows
 from forensics.facts.waits.rank_stacks import codes, sites, stack_claims
 from forensics.facts.waits.told_positions import SERVICE_BARRIER, STALL_INSPECTOR
@@ -170,12 +170,8 @@ def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> Said:
 
 def _came(main: Standing) -> int:
     """How many wait at a call: those that are told by their rank; of a list of all that are missing, everybody else."""
-    is_whole = (
-        main.label.startswith((SERVICE_BARRIER, STALL_INSPECTOR))
-        and main.size is not None
-        and main.late == len(main.behind)
-    )
-    return (main.size or 0) - len(main.behind) if is_whole else len(main.ahead)
+    is_list = main.label.startswith((SERVICE_BARRIER, STALL_INSPECTOR)) and main.late == len(main.behind)
+    return main.size - len(main.behind) if is_list and main.size is not None else len(main.ahead)
 
 
 class _Apart(msgspec.Struct, frozen=True):
@@ -196,10 +192,8 @@ def _apart(case: Case, source: _Source, main: Standing, named: tuple[int, ...]) 
         told = {rank for one in started for rank in one["ranks"]} | {*named}
         if len({one["count"] for one in started}) < 2 or len(own) != 1 or told != main.at.keys():
             continue
-        each = [
-            words.STARTED(who=ranks_text(one["ranks"]), kind=one["op"], number=one["count"])
-            for one in sorted(started, key=lambda one: one["count"])
-        ]
+        started.sort(key=itemgetter("count"))
+        each = [words.STARTED(who=ranks_text(one["ranks"]), kind=one["op"], number=one["count"]) for one in started]
         text = words.LEFT_AFTER(
             who=ranks_text(named), last=own[0]["missing"] - 1, missing=own[0]["missing"], group=group_text(main.label),
             others=joined(each, ", "), by=words.BY[source.name],
@@ -218,7 +212,6 @@ def _finding(
     where = sites(case.stacks, named) if doubt is None else {}
     refs = (*(main.refs[rank] for rank in named[:2] if rank in main.refs), *main.front_refs, *main.loose_refs)
     return Finding(
-        detector=DETECTOR.name,
         cause=None if doubt else "rank_absent",
         ranks=() if doubt else named,
         suspect_ranks=doubt.suspects if doubt else (),
@@ -231,7 +224,7 @@ def _finding(
         ),
         first_anomaly=FirstAnomaly(
             rank=named[0] if named and doubt is None else None,
-            step=step_in_progress(case.tables["steps"], named[0] if named else None),
+            step=case.step_in_progress(named[0] if named else None),
             op=call,
             group=main.label,
             seq=None if source.name == "barrier" else number,

@@ -8,7 +8,6 @@ in one line by chance. Where somebody stands elsewhere, that one is asked for by
 from typing import Any
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.ended_at_rest import is_long_after
 from forensics.facts.ends.storage_waits import STORAGE_SITES
 from forensics.facts.waits.rank_stacks import stack_ref
@@ -20,12 +19,8 @@ from forensics.model.said import sentence
 from forensics.words import ranks as words
 
 _FEWEST = 3  # ranks that stand there
-_ASKED_ELSEWHERE = (
-    "communication",
-    "gpu_sync",
-    "data_loading",
-    *STORAGE_SITES,
-)  # a slow loader stands there in every look
+# A slow loader stands there in every look.
+_ASKED_ELSEWHERE = ("communication", "gpu_sync", "data_loading", *STORAGE_SITES)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -46,11 +41,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     first = live.sort("rank").head(3)
     return (
         Finding(
-            detector=DETECTOR.name,
             code=Code(file=file, line=line, function=function),
             undecided=("membership_unknown",),
             claims=(Claim(text, "for", tuple(stack_ref(row) for row in first.iter_rows(named=True))),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="all_at_one_call"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="all_at_one_call"),
             blast_radius=BlastRadius(ranks_waiting=len(ranks)),
             collect=(words.WHAT_THEY_ASK,),
             summary=sentence(text, words.WHAT_THEY_ASK_IS_IN_NONE),

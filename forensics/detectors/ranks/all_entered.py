@@ -7,11 +7,10 @@ Where several such operations share a host, that host explains them all (graph/h
 from collections.abc import Iterable
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.graph.hang.overlap import Overlap, overlap
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius
+from forensics.model.incident import BlastRadius, to_do
 from forensics.model.names import Reason
 from forensics.model.said import joined
 from forensics.model.texts import ranks_text
@@ -61,9 +60,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not operations:
         return ()
     main = max(operations, key=lambda op: (len(op.members.get("in", ())), op.op))
-    suspects = tuple(
-        sorted({rank for op in operations for state in ("in", "unknown") for rank in op.members.get(state, ())})
-    )
+    suspects = {rank for op in operations for state in ("in", "unknown") for rank in op.members.get(state, ())}
     shared = _overlap(case, operations)
     reasons: tuple[Reason, ...] = ("all_entered_no_counters",)
     if shared and not shared.named:
@@ -75,21 +72,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
     of_hosts = _shared_claims(operations, shared)
     return (
         Finding(
-            detector=DETECTOR.name,
-            cause=None,
             hosts=shared.named if shared else (),
-            suspect_ranks=shared.ranks if shared else suspects,
+            suspect_ranks=shared.ranks if shared else tuple(sorted(suspects)),
             suspect_hosts=shared.hosts if shared and not shared.named else (),
             links=_links(operations),
             undecided=reasons,
             claims=(Claim(text, "for", main.refs(3)), *of_hosts),
-            first_anomaly=anomaly_at(
-                main, step_in_progress(case.tables["steps"]), f"all_entered:{main.kind}:{main.group}"
-            ),
+            first_anomaly=anomaly_at(main, case.step_in_progress(), f"all_entered:{main.kind}:{main.group}"),
             blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=sorted({op.group for op in operations})),
             actions=tuple(
-                Action(kind="inspect_network", target=host, command=None, reason=words.GROUPS_PASS)
-                for host in (shared.hosts[:8] if shared else ())
+                to_do("inspect_network", host, words.GROUPS_PASS) for host in (shared.hosts[:8] if shared else ())
             ),
             collect=(words.INSIDE_OF_MEMBERS,),
             summary=words.UNDECIDED(what=joined((entered, *(claim.text for claim in of_hosts)), ". ")),

@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.waits.rank_stacks import codes, stack_ref
 from forensics.facts.waits.stacks import to_frames
 from forensics.graph.hang.outside import places
@@ -46,32 +45,27 @@ def detect(case: Case) -> tuple[Finding, ...]:
         by_call.setdefault(op or str(words.KIND_UNKNOWN), []).append(rank)
     if not (case.hung or case.time_witness.stood) and (len(by_call) == 1 or not case.is_world_told):
         return ()
-    alike = [
-        words.STAND_IN(who=ranks_text(own), op=words.SOME_CALL if op == words.KIND_UNKNOWN else op)
-        for op, own in by_call.items()
-    ]
+    called = {op: words.SOME_CALL if op == words.KIND_UNKNOWN else op for op in by_call}
+    alike = joined([words.STAND_IN(who=ranks_text(own), op=called[op]) for op, own in by_call.items()], "; ")
     lines = _lines(case, ranks)
     odd = _took_another_way(case, standing, by_call)
     why_not: Reason = "tied_explanations" if ranks <= case.coordinates.keys() else "membership_unknown"
     apart = joined([words.STAND_AT(who=ranks_text(own), line=line) for line, own in lines.items()], "; ")
-    refs = tuple(
-        stack_ref(row)
-        for row in standing.sort("rank").unique("op", keep="first", maintain_order=True).iter_rows(named=True)
-    )
+    first = standing.sort("rank").unique("op", keep="first", maintain_order=True)
+    refs = tuple(map(stack_ref, first.iter_rows(named=True)))
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="collective_mismatch" if odd else None,
             ranks=odd,
-            claims=(Claim(joined(alike, "; "), "for", refs), *([Claim(apart, "for", refs)] if lines else [])),
+            claims=(Claim(alike, "for", refs), *([Claim(apart, "for", refs)] if lines else [])),
             undecided=() if odd else (why_not,),
             first_anomaly=FirstAnomaly(
-                step=step_in_progress(case.tables["steps"]), op="/".join(sorted(by_call)), signature="all_in_calls"
+                step=case.step_in_progress(), op="/".join(sorted(by_call)), signature="all_in_calls"
             ),
             blast_radius=BlastRadius(ranks_waiting=len(ranks)),
             actions=_of_lines(lines, apart) if lines else (),
             collect=(words.DUMPS if not case.tables["operations"].height else words.DUMPS_WHEN_IT_STANDS,),
-            summary=sentence(joined(alike, "; "))
+            summary=sentence(alike)
             if odd
             else words.UNDECIDED(what=words.ALL_IN_CALLS(number=len(ranks), ops=joined(list(by_call), ", "))),
         ),
@@ -84,12 +78,8 @@ def _took_another_way(case: Case, standing: pl.DataFrame, by_call: Mapping[str, 
     each have calls of their own."""
     few, many = sorted(map(tuple, by_call.values()), key=len)[:2] if len(by_call) == _PAIR else ((), ())
     is_whole = frozenset(range(standing.height)) == case.seen and case.job_told_of <= case.seen
-    if (
-        len(few) != 1
-        or len(many) < _MANY
-        or not is_whole
-        or (by_call.keys() & {*_BETWEEN_TWO, str(words.KIND_UNKNOWN)})
-    ):
+    is_of_two = by_call.keys() & {*_BETWEEN_TWO, str(words.KIND_UNKNOWN)}
+    if len(few) != 1 or len(many) < _MANY or not is_whole or is_of_two:
         return ()
     sizes = case.tables["groups"]["size"].drop_nulls()
     if case.coordinates or (sizes < standing.height).any() or standing["moving"].fill_null(True).any():
@@ -116,8 +106,6 @@ def _nameless(standing: pl.DataFrame) -> tuple[Finding, ...]:
     first = standing.sort("pid").unique("op", keep="first", maintain_order=True)
     return (
         Finding(
-            detector=DETECTOR.name,
-            cause=None,
             claims=(Claim(text, "for", tuple(map(stack_ref, first.iter_rows(named=True)))),),
             undecided=("membership_unknown",),
             first_anomaly=FirstAnomaly(op="/".join(ops), signature="all_in_calls"),

@@ -6,7 +6,6 @@ job stood still. Ranks without a record may be further back still.
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.waits.courses import behind
 from forensics.facts.waits.held_processes import held_processes
 from forensics.model.finding import Claim, Finding
@@ -16,12 +15,8 @@ from forensics.model.said import joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import courses as words
 
-_ENDS = (
-    "scheduler",
-    "exit",
-    "first_failure",
-    "closing_signal",
-)  # somebody says that the job, or a process of it, was ended
+# Somebody says that the job, or a process of it, was ended.
+_ENDS = ("scheduler", "exit", "first_failure", "closing_signal")
 _SHOWN = 3  # ranks whose last words are cited
 
 
@@ -42,9 +37,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if found.is_by_last_words and is_over and not named:
         return ()
     first = named[0] if named else found.ranks[0]
-    stopped = words.STOPPED_AT(
-        who=ranks_text(found.ranks), line=cut_middle(" ".join(found.last[first].text.split()), 120)
-    )
+    last = cut_middle(" ".join(found.last[first].text.split()), 120)
+    stopped = words.STOPPED_AT(who=ranks_text(found.ranks), line=last)
     passed = words.ENDED_THAT if found.is_within else words.WENT_ON_TO
     went_on = passed(who=ranks_text(found.others), line=cut_middle(" ".join(found.further.text.split()), 120))
     claims = (
@@ -56,7 +50,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     behind_them = is_said(who=ranks_text(named or found.ranks), number=len(found.others))
     return (
         Finding(
-            detector=DETECTOR.name,
             cause=("rank_died" if dead >= {*named} else "rank_absent") if named else None,
             ranks=named,
             suspect_ranks=() if named else tuple(sorted({*found.ranks, *missing})),
@@ -64,7 +57,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims=claims,
             first_anomaly=FirstAnomaly(
                 rank=first if len(named or found.ranks) == 1 else None,
-                step=step_in_progress(case.tables["steps"], first),
+                step=case.step_in_progress(first),
                 signature="behind_in_lines",
             ),
             blast_radius=BlastRadius(ranks_waiting=len(found.others)),

@@ -3,8 +3,9 @@
 Method: strongly connected components of the wait-for graph with AND nodes (Knapp 1987): such a component never resolves.
 """
 
+import polars as pl
+
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code
@@ -43,28 +44,22 @@ def detect(case: Case) -> tuple[Finding, ...]:
         cycle = tuple(sorted(ranks))
         groups = sorted({op.group for op in operations})
         first = operations[0]
-        stacks = (
-            case.stacks.filter(case.stacks["rank"].is_in(cycle) & (case.stacks["site"] == "communication"))
-            if case.stacks.height
-            else None
-        )
         claims = _claims(operations, cycle)
-        if stacks is not None and stacks.height:
-            claims += (Claim(words.STACKS_COMMUNICATE(who=ranks_text(stacks["rank"].to_list())), "for"),)
+        if case.stacks.height:
+            stacks = case.stacks.filter(pl.col("rank").is_in(cycle) & (pl.col("site") == "communication"))
+            said = words.STACKS_COMMUNICATE(who=ranks_text(stacks["rank"].to_list()))
+            claims += (Claim(said, "for"),) if stacks.height else ()
         if only_p2p and not any(operation.members.get("absent") for operation in operations):
             findings.append(_undelivered(case, cycle, operations, claims))
             continue
         findings.append(
             Finding(
-                detector=DETECTOR.name,
                 cause="deadlock_cycle",
                 cycle=cycle,
                 code=_code(operations),
                 domain="workload",
                 claims=claims,
-                first_anomaly=anomaly_at(
-                    first, step_in_progress(case.tables["steps"], cycle[0]), "cycle:" + "/".join(groups)
-                ),
+                first_anomaly=anomaly_at(first, case.step_in_progress(cycle[0]), "cycle:" + "/".join(groups)),
                 blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=groups),
                 summary=words.DEADLOCK(
                     who=ranks_text(cycle),
@@ -81,16 +76,12 @@ def _undelivered(case: Case, cycle: tuple[int, ...], operations: list[Operation]
     groups = sorted({operation.group for operation in operations})
     ends = {(ranks[0], ranks[1]) for operation in operations if len(ranks := operation.all_ranks) == 2}
     return Finding(
-        detector=DETECTOR.name,
-        cause=None,
         suspect_ranks=cycle,
         links=tuple(sorted(ends)),
         undecided=("all_entered_no_counters",),
         claims=claims,
-        first_anomaly=anomaly_at(
-            operations[0], step_in_progress(case.tables["steps"], cycle[0]), "undelivered:" + "/".join(groups)
-        ),
-        blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=groups),
+        first_anomaly=anomaly_at(operations[0], case.step_in_progress(cycle[0]), "undelivered:" + "/".join(groups)),
+        blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters), groups=groups),
         collect=(words.LOGS_OF_BOTH_ENDS,),
         summary=words.UNDECIDED(what=words.UNDELIVERED(who=ranks_text(cycle), groups=joined(groups, ", "))),
     )

@@ -14,7 +14,6 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import of_kinds, own_rank, refs
 from forensics.facts.waits.away_alone import away_alone
 from forensics.facts.waits.rank_stacks import gave_up_elsewhere
@@ -57,11 +56,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     doubt = words.STOPPED_OR(who=ranks_text(rest), other=own_call)
     return (
         Finding(
-            detector=DETECTOR.name,
             suspect_ranks=tuple(sorted({*rest, *odd})),
             undecided=("culprit_among_missing", "tied_explanations"),
             claims=(Claim(text, "for", refs(waits.iter_rows(named=True))),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="did_not_give_up"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="did_not_give_up"),
             blast_radius=BlastRadius(ranks_waiting=len(gave_up)),
             collect=(words.LOG_STACK_RECORD(who=ranks_text(rest)),),
             summary=words.UNDECIDED(what=joined((text, doubt), ". ")),
@@ -94,13 +92,10 @@ def _away(case: Case, job: frozenset[int], waits: pl.DataFrame) -> Finding | Non
 
 def _named(case: Case, rank: int, claim: Claim, waiting: int) -> Finding:
     return Finding(
-        detector=DETECTOR.name,
         cause="rank_absent",
         ranks=(rank,),
         claims=(claim,),
-        first_anomaly=FirstAnomaly(
-            rank=rank, step=step_in_progress(case.tables["steps"], rank), signature="called_by_name"
-        ),
+        first_anomaly=FirstAnomaly(rank=rank, step=case.step_in_progress(rank), signature="called_by_name"),
         blast_radius=BlastRadius(ranks_waiting=waiting),
         collect=(words.LOG_STACK_RECORD(who=ranks_text((rank,))),),
         summary=sentence(claim.text),

@@ -4,13 +4,12 @@ Method: facts/ends/failure_roles.py tells whose failure each end is, facts/ends/
 observed failure" is never taken for the origin.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.gpu_memory import filled
 from forensics.facts.ends.origins import Origins, few
 from forensics.facts.ends.process_ends import ProcessEnd
@@ -23,7 +22,7 @@ from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.facts.waits.stacks import classify, to_frames
 from forensics.model.commands import file_in, file_there
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly
+from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly, to_do
 from forensics.model.names import ActionKind, Cause, Domain
 from forensics.model.ref import Ref
 from forensics.model.said import Said, did_all, sentence
@@ -94,36 +93,32 @@ def _code(case: Case, outcome: ProcessEnd) -> Code | None:
     if (crashed := _crashed(case, outcome)) is not None:
         frame = classify(to_frames(crashed["frames"])).user
         return None if frame is None else Code(file=frame.file or None, line=frame.line, function=frame.function)
-    place = outcome.refs[0]
-    told = case.events.filter(
-        (pl.col("kind") == "exception") & (pl.col("file") == place.file) & (pl.col("line") == place.line)
-    )
-    return next((code for row in told.iter_rows(named=True) if (code := users_code(row))), None)
+    return next((code for row in _raised_at(case, outcome.refs[0]) if (code := users_code(row))), None)
+
+
+def _raised_at(case: Case, place: Ref) -> Iterator[dict[str, Any]]:
+    at = (pl.col("file") == place.file) & (pl.col("line") == place.line)
+    return case.events.filter(at & (pl.col("kind") == "exception")).iter_rows(named=True)
 
 
 def _crashed(case: Case, outcome: ProcessEnd) -> dict[str, Any] | None:
     """The stack of the thread that crashed, as the interpreter prints it below its last words; none where that ran no Python."""
     if outcome.cause != "segfault":
         return None
-    of_rank = pl.col("rank") == outcome.rank
-    said = case.events.filter(
-        of_rank & (pl.col("kind") == "segfault") & pl.col("text").str.contains("Fatal Python error")
-    )
+    of_rank, is_fatal = pl.col("rank") == outcome.rank, pl.col("text").str.contains("Fatal Python error")
+    said = case.events.filter(of_rank & is_fatal & (pl.col("kind") == "segfault"))
     if not said.height:
         return None
     last = said.row(-1, named=True)
     below = (pl.col("file") == last["file"]) & (pl.col("line") > last["line"])
-    shown = case.tables["stacks"].filter(
-        of_rank & below & (pl.col("source") == "faulthandler") & (pl.col("status") == "current")
-    )
+    is_current = (pl.col("source") == "faulthandler") & (pl.col("status") == "current")
+    shown = case.tables["stacks"].filter(of_rank & below & is_current)
     return next(shown.sort("line").iter_rows(named=True), None)
 
 
 def _child(case: Case, outcome: ProcessEnd) -> Ref | None:
     """What a process that it started raised, as the exception that ended it quotes: it says what the parent does not."""
-    place = outcome.refs[0] if outcome.refs else None
-    at = (pl.col("file") == place.file) & (pl.col("line") == place.line) if place is not None else pl.lit(False)
-    for row in case.events.filter(at & (pl.col("kind") == "exception")).iter_rows(named=True):
+    for row in _raised_at(case, outcome.refs[0]) if outcome.refs else ():
         told = detail(row).get("original")
         if isinstance(told, dict) and isinstance(told.get("line"), int):
             return Ref(file=str(row["file"]), line=told["line"], text=str(told["said"]))
@@ -172,25 +167,22 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
         claims.append(Claim(text, "for", sample.refs[-1:]))
     storage = _storage(first)
     child = _child(case, first)
-    claims += (
-        [Claim(words.ITS_WORKER_RAISED(line=cut_middle(child.text, _WORDS_OF_LINE)), "for", (child,))] if child else []
-    )
+    if child:
+        claims.append(Claim(words.ITS_WORKER_RAISED(line=cut_middle(child.text, _WORDS_OF_LINE)), "for", (child,)))
     claims += [Claim(words.ALL_COMPLAINED, "for", shared)] if shared else []
     routed = _routed(case, first.rank) if cause == "gpu_oom" else None
     claims[1:1] = [routed] if routed else []
     if (crashed := _crashed(case, first)) is not None:
-        head = Ref(
-            file=str(crashed["file"]), line=crashed["line"], text="(most recent call first)"
-        )  # frames stand below it
+        # Frames stand below it.
+        head = Ref(file=str(crashed["file"]), line=crashed["line"], text="(most recent call first)")
         claims.insert(1, Claim(words.CRASHED_AT(where=stack_ref(crashed).text), "for", (head,)))
     after = words.ENDED_AFTER(len(victims)) if victims else ""
     of_memory = _of_memory(case, first, ranks, is_routed=routed is not None) if cause == "gpu_oom" else ()
-    usual = _action(
-        cause, ranks, None if _is_of_device(case, first) else code, storage, _holder(first) if cause else None
-    )
+    at = None if _is_of_device(case, first) else code
+    usual = _action(cause, ranks, at, storage, _holder(first) if cause else None)
+    why = words.ALL_COMPLAINED if shared else words.ALL_ALIKE if everybody else _doubt(case, found) if tie else after
     return (
         Finding(
-            detector="process_ended",
             cause=cause,
             ranks=() if everybody or tie else ranks,
             suspect_ranks=suspects if tie and not shared else (),
@@ -199,7 +191,7 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             domain=_domain(case, found, cause, storage),
             first_anomaly=FirstAnomaly(
                 rank=None if everybody or tie else first.rank,
-                step=step_in_progress(case.tables["steps"], first.rank),
+                step=case.step_in_progress(first.rank),
                 signature=f"{cause}:{first.code}" if first.code else str(cause),
             ),
             claims=tuple(claims),
@@ -207,16 +199,7 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             actions=(*_of_file(case, first.rank, child), *(of_memory or (usual,))),
             code=None if tie else code,
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
-            summary=sentence(
-                _rank_did(ranks, first, code),
-                words.ALL_COMPLAINED
-                if shared
-                else words.ALL_ALIKE
-                if everybody
-                else _doubt(case, found)
-                if tie
-                else after,
-            ),
+            summary=sentence(_rank_did(ranks, first, code), why),
         ),
     )
 
@@ -233,11 +216,8 @@ def _doubt(case: Case, found: Origins) -> Said:
 def _of_memory(case: Case, outcome: ProcessEnd, ranks: tuple[int, ...], *, is_routed: bool) -> tuple[Action, ...]:
     """Where the line says that the device was full of the process itself: no other is looked for, but what it keeps in reserve, and what it
     was given."""
-    pids = (
-        case.identity.filter(pl.col("rank") == outcome.rank)["pid"].drop_nulls().to_list()
-        if case.identity.height
-        else []
-    )
+    own = case.identity.filter(pl.col("rank") == outcome.rank) if case.identity.height else None
+    pids = own["pid"].drop_nulls().to_list() if own is not None else []
     told = (filled(ref.text, pids) for ref in outcome.refs) if outcome.cause == "gpu_oom" else ()
     held = next((one for one in told if one), None)
     if held is None:
@@ -248,12 +228,12 @@ def _of_memory(case: Case, outcome: ProcessEnd, ranks: tuple[int, ...], *, is_ro
         reason=words.IN_RESERVE(spare=f"{held.spare:.2f}", asked=f"{held.asked:.2f}"), look=words.LOOK_AT_RESERVE, then=words.THEN_OF_RESERVE,
         source="PyTorch: CUDA semantics, Optimizing memory usage with PYTORCH_CUDA_ALLOC_CONF",
     )  # fmt: skip
-    own = Action(
+    grown = Action(
         kind="check_config", target=who, command=None, reason=words.FULL_OF_ITSELF(own=f"{held.own:.2f}", capacity=f"{held.capacity:.2f}"),
         look=words.LOOK_AT_ROUTING if is_routed else words.LOOK_AT_GROWTH, then=words.THEN_OF_ROUTING if is_routed else words.THEN_OF_GROWTH,
         source="PyTorch: Understanding CUDA memory usage",
     )  # fmt: skip
-    return (*([reserve] if held.is_spare else []), own) if held.is_own else ()
+    return (*([reserve] if held.is_spare else []), grown) if held.is_own else ()
 
 
 def _routed(case: Case, rank: int) -> Claim | None:
@@ -261,10 +241,9 @@ def _routed(case: Case, rank: int) -> Claim | None:
     rows = case.events.filter((pl.col("kind") == "expert_load") & (pl.col("rank") == rank)).sort("file", "line").tail(1)
     if not rows.height or (rows["value"][0] or 0) < _UNEVEN:
         return None
-    said = detail(rows.row(0, named=True))
-    return Claim(
-        words.ROUTED(rank=rank, most=said.get("max"), mean=said.get("mean")), "for", refs(rows.iter_rows(named=True))
-    )
+    row = rows.row(0, named=True)
+    said = detail(row)
+    return Claim(words.ROUTED(rank=rank, most=said.get("max"), mean=said.get("mean")), "for", refs([row]))
 
 
 def _is_of_device(case: Case, outcome: ProcessEnd) -> bool:
@@ -286,10 +265,10 @@ def _action(
 ) -> Action:
     """What to look at first, and why."""
     if storage is not None:
-        return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
+        return to_do("inspect_hardware", storage.holder, storage.why)
     kind = _TO_DO[str(cause)] if cause != "exception" or code is not None else "collect_more"
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
     target = words.LOGS_OF(who=target) if kind == "collect_more" else words.THE_JOB if kind == "restart_job" else target
     why = words.WHY_AT[holder] if holder and kind != "collect_more" else words.WHY[str(cause)]
     why = words.CRASHED_THERE if cause == "segfault" and code else why
-    return Action(kind=kind, target=target, command=None, reason=why)
+    return to_do(kind, target, why)

@@ -8,7 +8,6 @@ other: what they wait for is in none of them that is seen. Not so where such a l
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.standing import ended_standing, stood_alike
 from forensics.facts.rows.event_rows import refs, rows
 from forensics.model.finding import Claim, Finding
@@ -29,11 +28,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     text = words.ENDED(who=ranks_text(found.ranks), seconds=found.seconds)
     return (
         Finding(
-            detector=DETECTOR.name,
             suspect_ranks=found.ranks,
             undecided=("tied_explanations",),
             claims=(Claim(text, "for", refs(found.told)),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="ended_standing"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="ended_standing"),
             blast_radius=BlastRadius(ranks_waiting=len(found.ranks)),
             collect=(words.STACKS(who=ranks_text(found.ranks)),),
             summary=words.UNDECIDED(what=text),
@@ -52,10 +50,9 @@ def _alike(case: Case) -> tuple[Finding, ...]:
     text = words.STAND_ALIKE(number=len(stood.ranks), seconds=stood.seconds, step=stood.step)
     return (
         Finding(
-            detector=DETECTOR.name,
             undecided=("tied_explanations",),
             claims=(Claim(text, "for", refs(stood.told)),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="stood_alike"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="stood_alike"),
             blast_radius=BlastRadius(ranks_waiting=len(stood.ranks)),
             collect=(words.WHAT_THEY_SHARE,),
             summary=words.UNDECIDED(what=text),

@@ -9,7 +9,6 @@ that one is not the only one who may have failed.
 """
 
 from forensics.case import Case
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.origins import few
 from forensics.facts.ends.process_ends import ProcessEnd
 from forensics.facts.ends.shared_complaints import complained_alike
@@ -59,21 +58,13 @@ def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, Process
         claims.append(Claim(words.FAILED_ALIKE(who=ranks_text(lost)), "for", _places(lost)))
     claims += [Claim(words.ALL_COMPLAINED, "for", shared)] if shared else []
     text = words.WHOSE_IS_UNCLEAR(text=claims[0].text)
-    one_of = (
-        words.ALL_COMPLAINED
-        if shared
-        else words.NO_OTHER_LOG
-        if is_alone
-        else words.ANYBODY
-        if not rest
-        else (words.ONLY_ONE if len(rest) == 1 else words.ONE_OF)(who=ranks_text(rest))
-    )
+    one_of = (words.ONLY_ONE if len(rest) == 1 else words.ONE_OF)(who=ranks_text(rest)) if rest else words.ANYBODY
+    one_of = words.ALL_COMPLAINED if shared else words.NO_OTHER_LOG if is_alone else one_of
     return Finding(
-        detector="process_ended",
         suspect_ranks=rest,
         undecided=("tied_explanations",),
         claims=tuple(claims),
-        first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="unclear_end"),
+        first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="unclear_end"),
         blast_radius=BlastRadius(ranks_waiting=len(waited)),
         collect=(words.LAST_WORDS(who=ranks_text(rest or shown)),),
         summary=words.UNDECIDED(what=joined((text, one_of), "; ")),
@@ -99,14 +90,12 @@ def _quoted(case: Case, printers: dict[int, ProcessEnd]) -> Finding:
     told = {rank for row in case.events.filter(at).iter_rows(named=True) for rank in row["names_ranks"] or ()}
     number = told.pop() if len(told) == 1 else None
     job = case.job_told_of
-    is_told = case.is_world_told or job == frozenset(
-        range(len(job))
-    )  # else who left a record may be a group of their own
+    # Else who left a record may be a group of their own.
+    is_told = case.is_world_told or job == frozenset(range(len(job)))
     is_whole = is_told and number in job and len(printers) > 1 and job <= printers.keys() | {number}
     named = (number,) if is_whole and number is not None else ()
     text = words.QUOTE(who=ranks_text(printers), number="?" if number is None else number, line=place.text)
     return Finding(
-        detector="process_ended",
         cause=first.cause if len(causes) == 1 else None,
         ranks=named,
         suspect_ranks=() if named else few(printers, case.expected or case.seen),
@@ -114,7 +103,7 @@ def _quoted(case: Case, printers: dict[int, ProcessEnd]) -> Finding:
         claims=(Claim(text, "for", _places(printers)),),
         first_anomaly=FirstAnomaly(
             rank=named[0] if named else None,
-            step=step_in_progress(case.tables["steps"]),
+            step=case.step_in_progress(),
             signature=f"{first.cause}:{first.code}" if first.code else str(first.cause),
         ),
         collect=() if named else (words.MEMBERS_OF_ITS_GROUP,),

@@ -13,14 +13,12 @@ from msgspec.structs import replace
 
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.process_ends import SIGNAL_CAUSES, ProcessEnd, is_stop
 from forensics.facts.ends.stopped_pods import stopped_objects
 from forensics.facts.ends.waiting import stuck_watchdogs
 from forensics.facts.rows.event_rows import detail, host_of, own_rank, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
-from forensics.model.ref import Ref
 from forensics.model.said import Said, joined, sentence
 from forensics.model.signals import signal_of
 from forensics.model.texts import ranks_text
@@ -37,22 +35,22 @@ def ended_unexplained(case: Case) -> tuple[Finding, ...]:
     failed = {rank: end for rank, end in case.ends.items() if end.how == "failed" and end.code not in aborted}
     stopped = {rank: end for rank, end in case.ends.items() if end.how == "stopped"}
     if not failed:
-        return _without_rank(case, aborted)
+        unplaced = _unplaced_failures(case, aborted)
+        return (_unplaced(case, unplaced),) if unplaced else ()
     codes = sorted({end.code for end in failed.values() if end.code}) or ["?"]  # a report may be cut before it
     suspects, why = _suspects(case, failed, set(stopped))
-    places: list[Ref] = [ref for rank in sorted(failed)[:3] for ref in failed[rank].refs[:1]]
+    places = tuple(ref for rank in sorted(failed)[:3] for ref in failed[rank].refs[:1])
     text = words.ENDED_WITH_ERROR(who=ranks_text(failed), codes=joined(codes[:3], ", "))
-    claims = [Claim(text, "for", tuple(places))]
+    claims = [Claim(text, "for", places)]
     if stopped:
         told = tuple(ref for rank in sorted(stopped)[:2] for ref in stopped[rank].refs[:1])
         claims.append(Claim(words.LAUNCHER_STOPPED(who=ranks_text(stopped)), "for", told))
     return (
         Finding(
-            detector="process_ended",
             suspect_ranks=suspects,
             undecided=("tied_explanations",),
             claims=tuple(claims),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature=f"exit:{codes[0]}"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature=f"exit:{codes[0]}"),
             blast_radius=BlastRadius(ranks_waiting=len(stopped)),
             collect=(words.WHAT_PRINTED_LAST(who=ranks_text(suspects or sorted(failed))),),
             summary=words.UNDECIDED(what=joined((text, why), "; ")),
@@ -73,19 +71,13 @@ def _lost_by_all(case: Case) -> tuple[Finding, ...]:
     return (replace(found, suspect_ranks=rest if len(rest) <= len(victims) else ()),)
 
 
-def _without_rank(case: Case, explained: tuple[str, ...]) -> tuple[Finding, ...]:
-    """What is told of processes whose rank is not known, but for ends by signals that something else explains."""
-    failed = _unplaced_failures(case, explained)
-    return (_unplaced(case, failed),) if failed else ()
-
-
 def _unplaced_failures(case: Case, explained: tuple[str, ...]) -> list[dict[str, Any]]:
-    ends = rows(case.events, "exit")
+    """What is told of processes whose rank is not known, but for ends by signals that something else explains."""
     stopped = {(row["file"], row["pid"]) for row in rows(case.events, "closing_signal") if row["pid"] is not None}
     pods = stopped_objects(case.events, case.expected or case.seen)
     return [
         row
-        for row in ends
+        for row in rows(case.events, "exit")
         if own_rank(row) is None
         and row["code"] not in (None, "0")
         and not is_stop(row["code"])
@@ -110,15 +102,12 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     causes = {SIGNAL_CAUSES.get(code) for code in codes}
     cause = causes.pop() if len(causes) == 1 else None
     return Finding(
-        detector="process_ended",
         cause=cause,
         hosts=(hosts[0],) if cause and len(hosts) == 1 and all(_tells_host(case, row) for row in failed) else (),
         undecided=("membership_unknown",) if cause else ("membership_unknown", "tied_explanations"),
         claims=(Claim(text, "for", refs(failed)),),
         first_anomaly=FirstAnomaly(
-            host=hosts[0] if len(hosts) == 1 else None,
-            step=step_in_progress(case.tables["steps"]),
-            signature=f"exit:{codes[0]}",
+            host=hosts[0] if len(hosts) == 1 else None, step=case.step_in_progress(), signature=f"exit:{codes[0]}"
         ),
         collect=(words.CORES_AND_KERNEL if {*codes} & _CRASHES else words.WHAT_PROCESSES_PRINTED,),
         summary=sentence(text, words.RANK_NOT_RECORDED)
@@ -130,16 +119,8 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
 def _process(row: dict[str, Any]) -> tuple[str, ...]:
     """What tells the process that a line is about from others; lines of one file that tell nothing may all be about one."""
     said = detail(row)
-    told = (
-        row["host"],
-        row["pid"],
-        row["local_rank"],
-        said.get("name"),
-        said.get("names"),
-        said.get("tasks"),
-        said.get("object"),
-    )
-    return str(row["file"]), *map(str, told)
+    told = (row[name] for name in ("host", "pid", "local_rank"))
+    return str(row["file"]), *map(str, told), *(str(said.get(name)) for name in ("name", "names", "tasks", "object"))
 
 
 def _tells_host(case: Case, row: dict[str, Any]) -> bool:

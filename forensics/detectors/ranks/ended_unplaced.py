@@ -9,13 +9,13 @@ that failed before explains it.
 
 from collections import Counter
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.failure_roles import FailureRole, role_of
 from forensics.facts.ends.process_ends import (
     BY_ITS_RUNTIME,
@@ -29,11 +29,11 @@ from forensics.facts.ends.storage_errors import StorageError, storage_error
 from forensics.facts.ends.whose_memory import Holder, holder_of
 from forensics.facts.hosts.hardware import Record
 from forensics.facts.rows.error_words import may_be_rank
-from forensics.facts.rows.event_rows import Row, detail, host_of, of_kinds, own_rank, refs, rows
+from forensics.facts.rows.event_rows import Row, detail, host_of, own_rank, refs, rows
 from forensics.model.commands import COMMANDS, HERE, Target
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, Device, FirstAnomaly
-from forensics.model.names import Cause
+from forensics.model.incident import Action, Device, FirstAnomaly, to_do
+from forensics.model.names import Cause, Domain
 from forensics.model.said import Said, did_all, joined, sentence
 from forensics.model.signals import signal_of
 from forensics.model.taxonomy import EVENTS
@@ -63,9 +63,8 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
             continue
         if row["kind"] == "gpu_error":
             if detail(row).get("library"):
-                result.append(
-                    (own_cause(row["kind"], "", row["severity"]), row)
-                )  # its own runtime says so, and ends it
+                # Its own runtime says so, and ends it.
+                result.append((own_cause(row["kind"], "", row["severity"]), row))
         elif not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
             cause = own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}")
             if cause != "exception" or _role(case, row).state != "lost":
@@ -80,14 +79,10 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
             told[one.row["file"]] = max(told.get(one.row["file"], 0), one.row["line"])
     killed = [one for one in killed if one.row["pid"] is not None or told.get(one.row["file"], 0) < one.row["line"]]
     servers = {(one.row["file"], one.row["line"]) for one in case.killed_servers}
-    result += [
-        (own_cause(one.kind, ""), dict(one.row))
-        for one in killed
-        if one.on_job is not False
-        and (
-            (one.row["file"], one.row["line"]) in servers or not (_is_foreign(case, one) or _is_outlived(case, one.row))
-        )
-    ]
+    for one in killed:
+        is_server = (one.row["file"], one.row["line"]) in servers
+        if one.on_job is not False and (is_server or not (_is_foreign(case, one) or _is_outlived(case, one.row))):
+            result.append((own_cause(one.kind, ""), dict(one.row)))
     return result or ([] if case.ends or case.has_waited or _tells_of_others(case) else lost or _evicted(case))
 
 
@@ -113,10 +108,6 @@ def _role(case: Case, row: Row) -> FailureRole:
     return role_of(row, hosts=case.job_hosts)
 
 
-def _is_own(case: Case, row: Row) -> bool:
-    return row["kind"] in ("gpu_error", "cuda_error") or _role(case, row).state == "own"
-
-
 def _is_alone(case: Case, same: Sequence[Row]) -> bool:
     """Is it all that anything tells of a failure, out of no call that may wait for anybody, in words that tell of nobody? Then it is why the job
     ended, whosever it is."""
@@ -139,9 +130,8 @@ def _is_foreign(case: Case, one: Record) -> bool:
     is_other = one.row["code"] != "cgroup" and not may_be_rank(detail(one.row).get("task"))
     if is_other and case.tables["stacks"]["source"].is_in(_OF_PYTHON).any():
         return True
-    here = (
-        case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()
-    )
+    is_placed = case.identity.height and one.host
+    here = case.identity.filter(pl.col("host") == one.host) if is_placed else case.identity.clear()
     ends = [case.ends[rank] for rank in here["rank"].to_list() if rank in case.ends] if here.height else []
     known = here.height > 0 and here["pid"].null_count() == 0 and one.row["pid"] is not None
     killed = any(end.cause in ("killed", "segfault", "host_oom") for end in ends)
@@ -175,15 +165,15 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     causes = [cause for cause, _ in _in_time(found)]
     cause = next((cause for cause in causes if cause not in _RAISED), causes[0])
     same = _odd_first([row for this, row in found if this == cause])
-    if any(row["kind"] == "cuda_error" for row in same) and any(
-        one.is_its and one.is_device_error for one in case.hardware
-    ):
+    is_of_device = any(one.is_its and one.is_device_error for one in case.hardware)
+    if is_of_device and any(row["kind"] == "cuda_error" for row in same):
         return ()  # its device is why: a driver's record of it says more than what the program met
     killed = _killed(case, same) if cause == "host_oom" else ()
     named = _told(case, same) if cause == "gpu_fault" else killed
     if not killed and any(end.how == "died" for end in case.ends.values()):
         return ()
-    unclear = cause == "exception" and not (any(_is_own(case, row) for row in same) or _is_alone(case, same))
+    is_own = any(row["kind"] in ("gpu_error", "cuda_error") or _role(case, row).state == "own" for row in same)
+    unclear = cause == "exception" and not (is_own or _is_alone(case, same))
     places = tuple(sorted({host for row in same if (host := host_of(case.identity, row))}))
     after = cause in _RAISED and (unclear or len(places) > 1 or _may_follow(case, same))  # not all were the first
     hosts = () if after else places
@@ -200,33 +190,29 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
         waits = rows(case.events, "collective_timeout")
         claims.append(Claim(words.ALL_RANKS_WAITED, "for", refs(waits, most=1)))
     text = words.RANK_DID(who=ranks_text(named) if named else _who(same, hosts), did=did_all(did, len(named)))
+    domain: Domain = "workload" if cause == "gpu_oom" else "unknown"
+    domain = "infrastructure" if cause == "gpu_fault" or storage is not None else domain
+    target = ranks_text(named) if named != killed else joined(hosts, ", ")
     return (
         Finding(
-            detector="process_ended",
             cause=None if unclear else cause,
             ranks=named,
             hosts=() if named else hosts,
             devices=_devices(case, same) if cause in ("gpu_fault", "gpu_oom") else (),
             site="storage_io" if storage is not None else None,
-            domain="infrastructure"
-            if cause == "gpu_fault" or storage is not None
-            else "workload"
-            if cause == "gpu_oom"
-            else "unknown",
+            domain=domain,
             undecided=("conflicting_evidence",) if after else () if named or hosts else ("membership_unknown",),
             claims=tuple(claims),
             first_anomaly=FirstAnomaly(
                 rank=named[0] if named else None,
                 host=hosts[0] if len(hosts) == 1 else None,
-                step=step_in_progress(case.tables["steps"]),
+                step=case.step_in_progress(),
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
             ),
             time_ns=same[0]["time_ns"],
             actions=_unclear(case, same)
             if unclear and storage is None
-            else _actions(
-                case, same, cause, ranks_text(named) if named != killed else joined(hosts, ", "), storage, holder
-            ),
+            else _actions(case, same, cause, target, storage, holder),
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
@@ -237,11 +223,8 @@ def _odd_first(same: list[dict[str, Any]]) -> list[dict[str, Any]]:
     stand in a second log, of who started it."""
     counts = Counter(row["code"] for row in same)
     lines = Counter((row["code"], row["text"]) for row in same)
-    odd = [
-        row
-        for row in same
-        if lines[row["code"], row["text"]] == counts[row["code"]] <= _TOLD and detail(row).get("frames")
-    ]
+    few = [row for row in same if lines[row["code"], row["text"]] == counts[row["code"]] <= _TOLD]
+    odd = [row for row in few if detail(row).get("frames")]
     is_clear = len({row["code"] for row in odd}) == 1 and max(counts.values()) > _TOLD
     return sorted(same, key=lambda row: row not in odd) if is_clear else same
 
@@ -258,10 +241,8 @@ def _is_of_no_rank(case: Case, same: list[dict[str, Any]]) -> bool:
 def _in_time(found: list[tuple[Cause, dict[str, Any]]]) -> list[tuple[Cause, dict[str, Any]]]:
     """The first first, where all have stamps of one kind; else by place."""
     bases = {row["time_basis"] if row["time_ns"] is not None else None for _, row in found}
-    is_timed = len(bases) == 1 and None not in bases
-    return sorted(
-        found, key=lambda one: (one[1]["time_ns"] if is_timed else 0, str(one[1]["file"]), one[1]["line"] or 0)
-    )
+    when = itemgetter("time_ns") if len(bases) == 1 and None not in bases else lambda row: 0
+    return sorted(found, key=lambda one: (when(one[1]), str(one[1]["file"]), one[1]["line"] or 0))
 
 
 def _who(same: list[dict[str, Any]], hosts: tuple[str, ...]) -> Said:
@@ -302,10 +283,9 @@ def _killed(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:
         here = case.identity.filter(case.identity["host"] == host) if case.identity.height else case.identity
         pids: dict[int, int | None] = dict(here.select("rank", "pid").iter_rows()) if here.height else {}
         killed = [rank for rank, end in case.ends.items() if rank in pids and end.cause == "killed"]
-        rows = [row for row in same if host_of(case.identity, row) == host]
-        ranks += (
-            killed if len(killed) == 1 and any(_may_be(case, row, killed[0], pids[killed[0]]) for row in rows) else []
-        )
+        there = [row for row in same if host_of(case.identity, row) == host]
+        if len(killed) == 1 and any(_may_be(case, row, killed[0], pids[killed[0]]) for row in there):
+            ranks += killed
     return tuple(sorted(ranks))
 
 
@@ -341,7 +321,7 @@ def _unclear(case: Case, same: Sequence[Row]) -> tuple[Action, ...]:
     """An exception that may be of whoever it waited for: not its line, but what the others did is to be looked at."""
     if any(row["kind"] == "cuda_error" for row in same):
         return _actions(case, same, "exception", "", None, None)
-    return (Action(kind="collect_more", target=words.OTHERS_AT_THAT_TIME, command=None, reason=words.MAY_BE_ANOTHERS),)
+    return (to_do("collect_more", words.OTHERS_AT_THAT_TIME, words.MAY_BE_ANOTHERS),)
 
 
 def _actions(
@@ -354,21 +334,16 @@ def _actions(
     own = _action(same, cause, target, storage, holder)
     if cause == "gpu_oom" and not case.has_begun and all("CCL error" in str(row["text"]) for row in same):
         return (replace(own, reason=words.WHILE_SET_UP),)
-    if (
-        cause != "exception"
-        or storage is not None
-        or not any(row["kind"] in ("cuda_error", "gpu_error") for row in same)
-    ):
+    is_of_device = any(row["kind"] in ("cuda_error", "gpu_error") for row in same)
+    if cause != "exception" or storage is not None or not is_of_device:
         return (own,)
-    log = Action(kind="collect_more", target=words.DRIVERS_LOG, command=None, reason=words.CALL_TO_DEVICE_FAILED)
+    log = to_do("collect_more", words.DRIVERS_LOG, words.CALL_TO_DEVICE_FAILED)
     return (log, own)
 
 
 def _of_shared_memory(case: Case) -> tuple[Action, ...]:
     """What PyTorch guesses of a bus error; where its own `df` shows room, what else raises that signal is looked for first."""
-    looks = [
-        detail(row) for row in of_kinds(case.events, "other").iter_rows(named=True) if "/dev/shm" in (row["text"] or "")
-    ]
+    looks = [detail(row) for row in rows(case.events, "other") if "/dev/shm" in (row["text"] or "")]
     used = [int(look["percent"]) for look in looks if "percent" in look]
     size = Action(
         kind="check_config", target=words.SHARED_MEMORY, command="df -h /dev/shm", reason=words.WHY_AT["shared"], look=words.LOOK_AT_SHARED,
@@ -392,7 +367,7 @@ def _action(
     same: Sequence[Row], cause: Cause, target: str, storage: StorageError | None, holder: Holder | None
 ) -> Action:
     if storage is not None:
-        return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
+        return to_do("inspect_hardware", storage.holder, storage.why)
     if cause == "segfault":
         return _core(same[0], target, words.A_PROCESS_DID(did=_did(cause, same)))
     kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code", "killed": "collect_more"}
@@ -400,7 +375,7 @@ def _action(
     why = words.WHY_AT[holder] if holder else words.A_PROCESS_DID(did=_did(cause, same))
     if cause == "exception" and line and not holder:
         why = words.A_PROCESS_SAID(did=_did(cause, same), line=cut_middle(line, 120))
-    return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=why)
+    return to_do(kinds.get(cause, "check_config"), target, why)
 
 
 def _core(row: Row, target: str, did: Said) -> Action:

@@ -5,7 +5,6 @@ waited for can come. Its rank may be told by nobody; then its host is named, and
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.waits.courses import behind
 from forensics.facts.waits.held_alone import HeldAlone, held_alone
 from forensics.model.finding import Claim, Finding
@@ -17,9 +16,8 @@ from forensics.words import courses as words
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open."""
-    is_start = (
-        case.tables["files"]["rank"].is_not_null().any() and not case.has_begun
-    )  # then it is one of those who have not come
+    # Then it is one of those who have not come.
+    is_start = case.tables["files"]["rank"].is_not_null().any() and not case.has_begun
     if case.states.open.height or case.ended_well or is_start:
         return ()
     # Who gave up a wait itself had come: it sleeps in what it writes since.
@@ -41,12 +39,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
         Claim(words.HOLDS[one.site if one.how == "blocked" else one.how](who=_who(one)), "for", one.refs)
         for one in held
     )
-    alone = (words.GONE_ALONE if first.how == "gone" else words.HELD_ALONE)(
-        held=joined([claim.text for claim in claims], "; "), others=words.OTHERS(first.others)
-    )
+    alone = words.GONE_ALONE if first.how == "gone" else words.HELD_ALONE
+    text = alone(held=joined([claim.text for claim in claims], "; "), others=words.OTHERS(first.others))
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="rank_died" if first.how in ("dead", "gone") else "rank_absent",
             ranks=ranks if whole else (),
             hosts=() if whole else hosts,
@@ -56,21 +52,19 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(
                 rank=ranks[0] if whole and len(ranks) == 1 else None,
                 host=hosts[0] if len(hosts) == 1 else None,
-                step=step_in_progress(case.tables["steps"], ranks[0] if whole else None),
+                step=case.step_in_progress(ranks[0] if whole else None),
                 signature=f"held:{first.how}",
             ),
             blast_radius=BlastRadius(ranks_waiting=first.others),
-            summary=sentence(alone),
+            summary=sentence(text),
         ),
     )
 
 
 def _who(one: HeldAlone) -> Said:
-    return (
-        ranks_text([one.rank])
-        if one.rank is not None
-        else words.PROCESS_ON(pid=one.pid, host=one.host or words.UNNAMED_HOST)
-    )
+    if one.rank is not None:
+        return ranks_text([one.rank])
+    return words.PROCESS_ON(pid=one.pid, host=one.host or words.UNNAMED_HOST)
 
 
 DETECTOR = Detector("held_process", ("stacks",), detect, "waiting")

@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.taken_places import are_taken_away
 from forensics.facts.ends.waiting import stuck_watchdogs
 from forensics.facts.rows.event_rows import own_rank, refs, rows
@@ -22,6 +21,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.said import joined, sentence
 from forensics.model.texts import ranks_text
+from forensics.model.told import values
 from forensics.words import ranks as words
 
 _OTHERS = 2  # at least
@@ -48,16 +48,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
         text = words.AND_FELL_SILENT[len(named) == 1](text=text)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="rank_died" if anew else None,
             ranks=named,
             suspect_ranks=() if named else missed,
             undecided=() if named else ("tied_explanations",),
             claims=(Claim(text, "for", refs([*told, *anew])),),
             first_anomaly=FirstAnomaly(
-                rank=min(named) if len(named) == 1 else None,
-                step=step_in_progress(case.tables["steps"]),
-                signature="lost_heartbeat",
+                rank=min(named) if len(named) == 1 else None, step=case.step_in_progress(), signature="lost_heartbeat"
             ),
             blast_radius=BlastRadius(ranks_waiting=max(known - len(missed), 0)),
             collect=((words.WHAT_BECAME_OF if named else words.LOG_STACK_HOST)(who=ranks_text(missed)),),
@@ -84,10 +81,8 @@ def _fell_silent(case: Case, missed: tuple[int, ...], told: list[dict[str, Any]]
     heard = len(others) >= _OTHERS and own.keys() == others and all({*row["names_ranks"]} == {*missed} for row in told)
     if not heard or not case.seen.issuperset(missed):
         return False
-    of_missed = pl.col("rank").is_in(missed)
-    errors = case.events.filter(
-        of_missed & (pl.col("rank_space") == "global") & pl.col("severity").is_in(["error", "fatal"])
-    )
+    of_missed, is_error = pl.col("rank").is_in(missed), pl.col("severity").is_in(["error", "fatal"])
+    errors = case.events.filter(of_missed & (pl.col("rank_space") == "global") & is_error)
     times = [(row["time_basis"], row["time_ns"]) for row in own.values()]
     first = min((time for _, time in times if time is not None), default=None)
     later = (pl.col("time_ns") >= first) if first is not None else pl.lit(True)
@@ -106,11 +101,10 @@ def _stuck(case: Case) -> tuple[Finding, ...]:
     text = joined((stuck, words.NOTHING_HANGS(who=ranks_text(free)) if free else ""), "; ")
     return (
         Finding(
-            detector=DETECTOR.name,
             suspect_ranks=free,
             undecided=("tied_explanations",),
             claims=(Claim(text, "for", refs(told)),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="stuck_watchdog"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="stuck_watchdog"),
             blast_radius=BlastRadius(ranks_waiting=len(printers)),
             collect=(words.DUMPS_AND_STACKS,),
             summary=words.UNDECIDED(what=text),
@@ -120,12 +114,8 @@ def _stuck(case: Case) -> tuple[Finding, ...]:
 
 def _without_hang(case: Case, hung: set[int]) -> tuple[int, ...]:
     """Ranks whose gauge of a hang stands at zero, where it does not for most."""
-    gauges = case.tables["devices"].filter(
-        pl.col("metric").str.starts_with(_GAUGE).fill_null(False)
-        & pl.col("rank").is_not_null()
-        & (pl.col("value") == 0)
-    )
-    free = set(gauges["rank"].to_list()) - hung
+    gauges = case.tables["devices"].filter(pl.col("metric").str.starts_with(_GAUGE) & (pl.col("value") == 0))
+    free = values(gauges["rank"]) - hung
     return tuple(sorted(free)) if 2 * len(free) < len(free | hung) else ()
 
 

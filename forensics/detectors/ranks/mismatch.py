@@ -15,7 +15,6 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import refs, rows
 from forensics.facts.waits.positions import call_text
 from forensics.graph.hang.standings import latest
@@ -28,11 +27,8 @@ from forensics.words import ranks as words
 from parsers.schema.event_kinds import MISMATCH
 
 _ENDINGS = ("exit", "closing_signal", "job_end", "comm_destroy", "scheduler")  # a job that ends leaves logs uneven
-_BESIDE_RECORDS = (
-    "flight_record",
-    "fingerprint",
-    "barrier",
-)  # tell more than flight records of open operations, or are these
+# Tell more than flight records of open operations, or are these.
+_BESIDE_RECORDS = ("flight_record", "fingerprint", "barrier")
 _SOURCES = ("flight_record", "watchdog", "collective_line", "ras", "fingerprint", "barrier")
 _Row = dict[str, Any]
 
@@ -75,12 +71,11 @@ def _of_library(case: Case) -> tuple[Finding, ...]:
         return ()
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="collective_mismatch",
             undecided=("membership_unknown",),
             domain="workload",
             claims=(Claim(words.DIFFERENT_CALLS, "for", refs(told)),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="mismatch:library"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="mismatch:library"),
             collect=(words.DETAIL_AND_STACKS,),
             summary=sentence(words.MISMATCH(text=words.DIFFERENT_CALLS), words.NO_MAJORITY),
         ),
@@ -107,20 +102,15 @@ def _first(case: Case, source: str) -> _Call | None:
         pl.len().over(key), "number", "group", descending=[source == "watchdog", False, False]
     )  # fmt: skip
     group, number = order.select(key).row(0)
-    here = calls.filter((pl.col("group") == group) & pl.col("number").eq_missing(number))
-    said = {row["rank"]: row for row in here.sort("rank", "file", "line").iter_rows(named=True)}
-    unknown = told.filter(
-        (pl.col("group") == group) & pl.col("number").eq_missing(number) & (pl.col("state") == "unknown")
-    )
-    return _Call(
-        source, said, tuple(sorted(set(unknown["rank"].to_list()) - said.keys())), (), _by_stack(case, unknown, said)
-    )
+    is_here = (pl.col("group") == group) & pl.col("number").eq_missing(number)
+    said = {row["rank"]: row for row in calls.filter(is_here).sort("rank", "file", "line").iter_rows(named=True)}
+    unknown = told.filter(is_here & (pl.col("state") == "unknown"))
+    unheard = tuple(sorted(set(unknown["rank"].to_list()) - said.keys()))
+    return _Call(source, said, unheard, (), _by_stack(case, unknown, said))
 
 
 def _fingerprints(told: pl.DataFrame) -> _Call | None:
     listed = list(told.sort("file", "line").iter_rows(named=True))
-    if not listed:
-        return None
     said = {row["rank"]: row for row in listed if row["rank"] is not None and row["call"] is not None}
     silent = {row["rank"] for row in listed if row["rank"] is not None} - said.keys()
     unmapped = tuple(row for row in listed if row["rank"] is None)
@@ -138,10 +128,9 @@ def _crossed(told: pl.DataFrame) -> _Call | None:
         if len(set(map(_launched, counts.values()))) < 2:
             continue
         odd = [
-            rank
-            for rank, own in counts.items()
-            if all(_cross(own, other) for at, other in counts.items() if at != rank)
-        ]
+            rank for rank, own in counts.items()
+            if not any(own <= other or other <= own for at, other in counts.items() if at != rank)
+        ]  # fmt: skip
         if len(odd) == 1:
             rows = {row["rank"]: row for row in part.sort("rank", "kind").iter_rows(named=True)}
             usual = _launched(next(own for rank, own in counts.items() if rank != odd[0]))
@@ -149,10 +138,6 @@ def _crossed(told: pl.DataFrame) -> _Call | None:
             said[odd[0]]["call"] = _launched(counts[odd[0]])
             return _Call("ras", said, (), (), 0)
     return None
-
-
-def _cross(one: Counter[str], other: Counter[str]) -> bool:
-    return not (one <= other or other <= one)
 
 
 def _launched(counts: Counter[str]) -> Said:
@@ -196,7 +181,6 @@ def _finding(case: Case, call: _Call) -> Finding:
     snapshot = call.source == "collective_line" and not case.has_waited
     reasons: tuple[Reason, ...] = () if doubt is None else (doubt,)
     return Finding(
-        detector=DETECTOR.name,
         cause="collective_mismatch",
         ranks=few if decided else (),
         suspect_ranks=() if decided else both,
@@ -215,9 +199,8 @@ def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> Said:
     if not few and len(call.said) == 1:
         ((rank, row),) = call.said.items()
         number = "" if row["number"] is None else f" #{row['number']}"
-        return words.ANNOUNCED_ALONE(
-            who=ranks_text([rank]), what=f"{row['kind']}{number}", others=ranks_text(call.unheard)
-        )
+        what = f"{row['kind']}{number}"
+        return words.ANNOUNCED_ALONE(who=ranks_text([rank]), what=what, others=ranks_text(call.unheard))
     if not few:
         return words.DIFFERENT_CALLS
     one, other = call.said[few[0]], call.said[many[0]]
@@ -243,7 +226,7 @@ def _anomaly(
     return FirstAnomaly(
         time_utc=iso(min(since)) if since and recorded else None,
         rank=few[0] if decided else None,
-        step=step_in_progress(case.tables["steps"], few[0] if few else None),
+        step=case.step_in_progress(few[0] if few else None),
         op=op,
         group=first["label"],
         group_ranks=ranges((*call.said, *call.unheard)) if recorded else None,

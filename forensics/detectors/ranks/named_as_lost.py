@@ -6,9 +6,8 @@ suspect, for a link may have broken, and a silent log proves nothing.
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.origins import few
-from forensics.facts.rows.event_rows import of_kinds, own_rank, refs
+from forensics.facts.rows.event_rows import own_rank, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.said import joined
@@ -22,29 +21,21 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no process is known to have failed by itself."""
     if case.origins is not None or case.has_open_operations:
         return ()
-    rows = [
-        row for row in of_kinds(case.events, "peer_closed", "remote_error").iter_rows(named=True) if row["names_ranks"]
-    ]
-    told = [row for row in rows if row["names_rank_space"] in _SPACES and own_rank(row) is not None]
+    lost = [row for row in rows(case.events, "peer_closed", "remote_error") if row["names_ranks"]]
+    told = [row for row in lost if row["names_rank_space"] in _SPACES and own_rank(row) is not None]
     named = {rank for row in told for rank in row["names_ranks"]}
-    waited = (
-        {own_rank(row) for row in told}
-        | case.waited_ranks
-        | {r for r, end in case.ends.items() if end.how == "gave_up"}
-    )
-    suspects = few({rank for rank in named if rank not in waited}, case.expected or case.seen)
+    waited = {rank for row in told if (rank := own_rank(row)) is not None} | case.waited_ranks
+    waited |= {rank for rank, end in case.ends.items() if end.how == "gave_up"}
+    suspects = few(named - waited, case.expected or case.seen)
     if not suspects:
         return ()
-    text = words.LOST_BY_OTHERS(
-        who=ranks_text(suspects), others=ranks_text(rank for rank in waited if rank is not None)
-    )
+    text = words.LOST_BY_OTHERS(who=ranks_text(suspects), others=ranks_text(waited))
     return (
         Finding(
-            detector=DETECTOR.name,
             suspect_ranks=suspects,
             undecided=("culprit_among_missing",),
             claims=(Claim(text, "for", refs(row for row in told if {*row["names_ranks"]} & {*suspects})),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="named_as_lost"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="named_as_lost"),
             blast_radius=BlastRadius(ranks_waiting=len(waited)),
             collect=(words.LOG_STACK_RECORD(who=ranks_text(suspects)),),
             summary=words.UNDECIDED(what=joined((text, words.ITSELF_OR_ITS_LINK), "; ")),

@@ -11,7 +11,6 @@ import polars as pl
 from msgspec import structs
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.waits.rank_stacks import codes, doings, sites, stack_claims
 from forensics.graph.hang.logged import Waiting, logged_waits
 from forensics.graph.hang.narrow import possible_culprits, unaccounted
@@ -63,7 +62,7 @@ def _among_others(found: Finding, lost: tuple[int, ...]) -> Finding:
         hosts=(),
         suspect_ranks=tuple(sorted({*found.ranks, *lost})),
         undecided=("culprit_among_missing",),
-        first_anomaly=structs.replace(found.first_anomaly, rank=None) if found.first_anomaly else None,
+        first_anomaly=structs.replace(found.first_anomaly, rank=None),
         collect=(words.DUMP_AND_STACK(who=ranks_text(lost)),),
     )
 
@@ -86,26 +85,19 @@ def _counter_refs(case: Case, rank: int, operation: Operation) -> tuple[Ref, ...
     mine = case.tables["progress"].filter(pl.col("rank") == rank)
     here = mine.filter(pl.col("group") == operation.number) if operation.number else mine
     rows = (here if here.height else mine).sort("file", "record").head(1)
-    return tuple(
-        Ref(
-            file=row["file"],
-            line=row["record"] if row["line"] is None else row["line"],
-            text=f"rank {rank}: group {row['desc'] or row['group'] or row['pg_id']}: "
-            f"last enqueued {row['last_enqueued']}, last completed {row['last_completed']}",
-        )
-        for row in rows.iter_rows(named=True)
-    )
+    found = []
+    for row in rows.iter_rows(named=True):
+        counts = f"last enqueued {row['last_enqueued']}, last completed {row['last_completed']}"
+        text = f"rank {rank}: group {row['desc'] or row['group'] or row['pg_id']}: {counts}"
+        found.append(Ref(file=row["file"], line=row["record"] if row["line"] is None else row["line"], text=text))
+    return tuple(found)
 
 
 def _anomaly(case: Case, rank: int | None, operation: Operation | None) -> FirstAnomaly:
     if operation is None:
-        return FirstAnomaly(rank=rank, step=step_in_progress(case.tables["steps"], rank))
-    return anomaly_at(
-        operation,
-        step_in_progress(case.tables["steps"], rank),
-        f"never_entered:{operation.kind}:{operation.group}",
-        rank,
-    )
+        return FirstAnomaly(rank=rank, step=case.step_in_progress(rank))
+    signature = f"never_entered:{operation.kind}:{operation.group}"
+    return anomaly_at(operation, case.step_in_progress(rank), signature, rank)
 
 
 def _blast(case: Case, operations: list[Operation]) -> BlastRadius:
@@ -142,7 +134,6 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     shown = _shown(named, site, doings(case.stacks, (first,)).get(first, ""))
     wait = joined((absent, words.RANKS_WAIT(number=len(roots.waiters))), "; ")
     return Finding(
-        detector=DETECTOR.name,
         cause="rank_absent",
         ranks=named,
         hosts=_shared_host(case, named, whole=True),
@@ -251,18 +242,13 @@ def _ran_through(case: Case, ranks: list[int]) -> bool:
 
 def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Finding:
     """Several ranks look absent and the records do not tell which of them holds the others up."""
-    waits = case.waits
     main = operations[0]
-    blind = any(rank in waits.loose for rank in named)
-    extra = not blind
-    waiting = main.members.get("in", ())
-    suspects = tuple(sorted({*named, *(waiting if extra else ())}))
+    blind = any(rank in case.waits.loose for rank in named)
     why = words.P2P_NOT_RECORDED if blind else words.FEW_OR_MANY
     who = ranks_text(named)
     return Finding(
-        detector=DETECTOR.name,
         cause=None if blind else "collective_mismatch",
-        suspect_ranks=suspects,
+        suspect_ranks=tuple(sorted({*named, *(() if blind else main.members.get("in", ()))})),
         undecided=("tied_explanations",),
         first_anomaly=_anomaly(case, None, main),
         blast_radius=_blast(case, operations),
@@ -334,8 +320,6 @@ def _among_lost(case: Case) -> Finding:
     waiters = len(roots.waiters)
     wait = words.RANKS_WAIT_IN(number=waiters, call=main.label) if main else words.RANKS_WAIT(number=waiters)
     return Finding(
-        detector=DETECTOR.name,
-        cause=None,
         suspect_ranks=suspects,
         suspect_hosts=_shared_host(case, suspects, whole=False),
         undecided=_why_unknown(case, suspects),

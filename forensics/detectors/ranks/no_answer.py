@@ -7,7 +7,6 @@ process that is stopped: it is a suspect, no more.
 from typing import Any
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import Row, detail, is_missing, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
@@ -52,7 +51,6 @@ def _finding(case: Case, found: list[dict[str, Any]], dead: bool) -> Finding:
     if not case.has_waited:
         undecided.append("single_snapshot")
     return Finding(
-        detector=DETECTOR.name,
         cause="rank_died" if dead and ranks else None,
         ranks=(ranks or ()) if dead else (),
         suspect_ranks=() if dead else ranks or (),
@@ -60,7 +58,7 @@ def _finding(case: Case, found: list[dict[str, Any]], dead: bool) -> Finding:
         claims=(Claim(text, "for", refs(found)),),
         first_anomaly=FirstAnomaly(
             rank=ranks[0] if dead and ranks else None,
-            step=step_in_progress(case.tables["steps"]),
+            step=case.step_in_progress(),
             group=found[0]["group"],
             signature="ras:no_answer",
         ),

@@ -10,7 +10,6 @@ from operator import itemgetter
 from typing import Any
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import Row, detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
@@ -26,9 +25,8 @@ _ENDED = ("finished", "completed", "ended", "exited", "succeeded", "stopped", "d
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all silent members."""
-    beats = _last(
-        row for row in rows(case.events, "other") if row["code"] == "heartbeat" and row["time_ns"] is not None
-    )
+    told = (row for row in rows(case.events, "other") if row["code"] == "heartbeat")
+    beats = _last(row for row in told if row["time_ns"] is not None)
     silent = _silent(beats)
     if not silent or case.has_open_operations or any(end.how == "ended" for end in case.ends.values()):
         return ()
@@ -39,13 +37,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     text = words.BEAT_IS_OLD(who=who, seconds=longest / 1e9, members=len(beats))
     return (
         Finding(
-            detector=DETECTOR.name,
             suspect_ranks=ranks,
             suspect_hosts=() if ranks else hosts,
             undecided=("tied_explanations",),
             claims=(Claim(text, "for", refs(silent)),),
             first_anomaly=FirstAnomaly(
-                host=hosts[0] if len(hosts) == 1 else None, step=step_in_progress(case.tables["steps"]),
+                host=hosts[0] if len(hosts) == 1 else None, step=case.step_in_progress(),
                 signature="no_heartbeat",
             ),
             blast_radius=BlastRadius(ranks_waiting=len(beats) - len(silent)),

@@ -11,7 +11,6 @@ import polars as pl
 
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.line_templates import files_of_templates
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
@@ -48,11 +47,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     novel: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for template, files in files_of_templates(case.tables).items():
         who = {printers[file] for file in files if file in printers}
-        if (
-            len({name for name, _ in who}) == 1
-            and not {rank for _, rank in who} & speakers
-            and template not in case.known_lines
-        ):
+        is_alone = len({name for name, _ in who}) == 1 and not {rank for _, rank in who} & speakers
+        if is_alone and template not in case.known_lines:
             novel[next(iter(who))[0]].append((template, min(files)))
     return (_finding(case, *next(iter(novel.items())), count),) if len(novel) == 1 else ()
 
@@ -62,18 +58,14 @@ def _finding(case: Case, who: str, lines: list[tuple[str, str]], count: int) -> 
     is_suspect = case.has_baseline or (count >= _FLEET and not is_rank)
     refs = tuple(Ref(file=file, line=None, text=template) for template, file in lines[:3])
     compared = words.NOT_BEFORE if case.has_baseline else words.NO_ATTEMPT_BEFORE
-    text = words.PRINTS_ALONE(
-        who=who, kinds=words.KINDS(len(lines)), line=cut_middle(lines[0][0], 120), compared=compared
-    )
+    line, kinds = cut_middle(lines[0][0], 120), words.KINDS(len(lines))
+    text = words.PRINTS_ALONE(who=who, kinds=kinds, line=line, compared=compared)
     return Finding(
-        detector=DETECTOR.name,
         suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank and is_suspect else (),
         suspect_hosts=() if is_rank or not is_suspect else (who,),
         undecided=() if case.has_baseline else ("no_baseline",),
         claims=(Claim(text, "for", refs),),
-        first_anomaly=FirstAnomaly(
-            host=None if is_rank else who, step=step_in_progress(case.tables["steps"]), signature="novel_line"
-        ),
+        first_anomaly=FirstAnomaly(host=None if is_rank else who, step=case.step_in_progress(), signature="novel_line"),
         collect=(words.LOGS_OF_GOOD_RUN, words.RECORDS_AND_STACKS),
         summary=words.A_HINT(text=text),
     )

@@ -12,13 +12,13 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.waits.held_alone import held_alone
 from forensics.facts.waits.rank_stacks import place_of, stack_ref
 from forensics.facts.waits.stacks import classify, to_frames, waits_for_work
 from forensics.graph.hang.outside import WAITS, places
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
+from forensics.model.names import Cause
 from forensics.model.said import joined, sentence
 from forensics.model.texts import doing, ranks_text
 from forensics.words import ranks as words
@@ -72,14 +72,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     named = ranks if whole and not by_chance else ()
     while_others = words.WHILE_OTHERS_WAIT(doing=standing, number=others)
     slow = joined((while_others, words.MOVED_ON[alone] if moving else ""), ": ")
+    straggler: Cause = "straggler_compute" if site == "compute" else "straggler_host"
     return (
         Finding(
-            detector=DETECTOR.name,
-            cause=None
-            if by_chance
-            else ("straggler_compute" if site == "compute" else "straggler_host")
-            if moving
-            else "rank_absent",
+            cause=None if by_chance else straggler if moving else "rank_absent",
             # it may have loaded data before, or have been caught by chance
             ranks=named,
             suspect_ranks=ranks if by_chance else (),
@@ -91,7 +87,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(
                 rank=named[0] if named else None,
                 host=hosts[0] if len(hosts) == 1 else None,
-                step=step_in_progress(case.tables["steps"], ranks[0] if whole else None),
+                step=case.step_in_progress(ranks[0] if whole else None),
                 op="/".join(ops) or None,
                 signature=f"odd_stack:{site}",
             ),

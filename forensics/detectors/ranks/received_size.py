@@ -6,11 +6,10 @@ ended in another way. Two members call different operations then, but the one th
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import refs, rows
 from forensics.facts.waits.rank_stacks import gave_up_elsewhere
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import BlastRadius, Code, FirstAnomaly
+from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
@@ -28,26 +27,22 @@ def detect(case: Case) -> tuple[Finding, ...]:
     # Where the tracebacks show who made another call than most, the line is in hand, and no other run is needed.
     elsewhere = gave_up_elsewhere(case.stacks, case.expected or case.seen, _AT_THE_END)
     code = next(iter(elsewhere.values())) if len({(one.file, one.line) for one in elsewhere.values()}) == 1 else None
-    odd = [Claim(words.GAVE_UP_AT(who=ranks_text(sorted(elsewhere)), where=_place(code)), "for")] if code else []
+    where = f"{code.function} ({code.file}:{code.line})" if code is not None else ""
+    odd = [Claim(words.GAVE_UP_AT(who=ranks_text(sorted(elsewhere)), where=where), "for")] if code else []
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="collective_mismatch",
             suspect_ranks=noticed,
             domain="workload",
             undecided=("tied_explanations",),
             code=code,
             claims=(Claim(words.OTHER_SIZE(who=who), "for", refs(found)), *odd),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="received_size"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="received_size"),
             blast_radius=BlastRadius(ranks_waiting=len(case.waited_ranks)),  # who lost a connection waited for nobody
             collect=() if code else (words.DUMPS_OR_DETAIL,),
             summary=words.OTHER_CALLS(who=who),
         ),
     )
-
-
-def _place(code: Code | None) -> str:
-    return f"{code.function} ({code.file}:{code.line})" if code is not None else ""
 
 
 def _aborted(case: Case) -> tuple[int, ...]:

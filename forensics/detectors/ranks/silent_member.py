@@ -19,7 +19,6 @@ import polars as pl
 
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.given_up_calls import called, told_of_call
 from forensics.facts.rows.event_rows import detail, of_kinds, own_rank, refs, rows
 from forensics.facts.waits.held_by_itself import clocked_wait, counted_attempts, counted_wait, device_errors
@@ -79,10 +78,9 @@ def _somebody(case: Case) -> tuple[Finding, ...]:
         return ()
     return (
         Finding(
-            detector=DETECTOR.name,
             undecided=("membership_unknown",),
             claims=(Claim(words.SOMEBODY_WAITED, "for", refs(waits.iter_rows(named=True))),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="watchdog:?"),
+            first_anomaly=FirstAnomaly(step=case.step_in_progress(), signature="watchdog:?"),
             collect=(words.LOGS_OF_ALL,),
             summary=words.UNDECIDED(what=joined((words.SOMEBODY_WAITED, words.NOT_SAID_FOR_WHOM), "; ")),
         ),
@@ -163,11 +161,8 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     ((ranks, (group, form, shown, host)),) = found.items()
     wait = group.waits.sort(pl.col("kind").is_null(), maintain_order=True).row(0, named=True)
     call = wait["kind"] if wait["number"] is None else f"{wait['kind']} {wait['number']}"
-    is_seen = form in (
-        words.ALL_OTHERS_TIMED_OUT_ELSEWHERE,
-        words.ALL_OTHERS_TIMED_OUT_BLOCKED,
-        words.ALONE_IS_BLOCKED,
-    )  # by its stack, or its kernel's
+    # By its stack, or its kernel's.
+    is_seen = form in (words.ALL_OTHERS_TIMED_OUT_ELSEWHERE, words.ALL_OTHERS_TIMED_OUT_BLOCKED, words.ALONE_IS_BLOCKED)
     row = _elsewhere(case, min(ranks)) if is_seen else None
     site = row["site"] if row is not None and row["site"] in HOST_SITES else None
     tried = counted_attempts(case.events, min(ranks)) if form is words.ALL_OTHERS_TIMED_OUT_COUNTS else ()
@@ -179,7 +174,6 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     who = {"group": group_text(group.label), "call": call, "rank": ranks_text(ranks)}
     text = form(**who, site=shows) if form is words.ALL_OTHERS_TIMED_OUT_ELSEWHERE else form(**who)
     return Finding(
-        detector=DETECTOR.name,
         cause=_cause(case, form, min(ranks)),
         ranks=tuple(sorted(ranks)),
         hosts=(short_host(host),) if host else (),
@@ -187,7 +181,7 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
         code=codes(case.stacks, ranks).get(min(ranks)) if site is not None else None,
         claims=(Claim(text, "for", (*shown, *refs(group.waits.iter_rows(named=True)))),),
         first_anomaly=FirstAnomaly(
-            rank=min(ranks), step=step_in_progress(case.tables["steps"], min(ranks)), op=wait["kind"], group=group.label,
+            rank=min(ranks), step=case.step_in_progress(min(ranks)), op=wait["kind"], group=group.label,
             group_ranks=ranges(group.members or case.job_told_of), seq=wait["number"],
             signature=f"watchdog:{wait['kind']}:{group.label}",
         ),
@@ -237,14 +231,13 @@ def _held_alone(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> 
     waits = [row for group in groups for row in group.waits.iter_rows(named=True)]
     wait = waits[0] if len(groups) == 1 else None
     return Finding(
-        detector=DETECTOR.name,
         cause="rank_absent" if stands is not None or row is not None else "rank_died",
         ranks=(rank,),
         hosts=(short_host(host),) if host else (),
         site=stands["site"] if stands is not None else None,
         claims=(Claim(text, "for", (*shown, *refs(waits))),),
         first_anomaly=FirstAnomaly(
-            rank=rank, step=step_in_progress(case.tables["steps"], rank), op=wait["kind"] if wait else None,
+            rank=rank, step=case.step_in_progress(rank), op=wait["kind"] if wait else None,
             group=groups[0].label if wait else None, seq=wait["number"] if wait else None, signature="watchdog:held_alone",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(waited)),
@@ -282,9 +275,9 @@ def _blocked(case: Case, rank: int) -> _Row | None:
     own = case.host_of_rank.get(rank)
     for one in case.hardware:
         row = one.row
-        if row["kind"] != "hung_task" or not (one.counts or case.anomaly_window.is_during(row)):
+        if row["kind"] != "hung_task" or row["pid"] is None or not row["host"]:
             continue
-        if row["pid"] is None or not row["host"]:
+        if not (one.counts or case.anomaly_window.is_during(row)):
             continue
         host = short_host(row["host"])
         if (host, row["pid"]) in others or (None, row["pid"]) in others:
@@ -326,13 +319,8 @@ def _elsewhere(case: Case, rank: int) -> _Row | None:
 
 def _stays(case: Case, rank: int, site: str) -> bool:
     """Does every look at a rank show it in that place, wherever in there? Who works on in it comes to nobody meanwhile."""
-    looks = case.tables["stacks"].filter(
-        (pl.col("rank") == rank)
-        & pl.col("is_main").fill_null(False)
-        & pl.col("parent_pid").is_null()
-        & (pl.col("source") != "traceback")
-        & (pl.col("frames").list.len() > 0)
-    )
+    is_look = (pl.col("source") != "traceback") & (pl.col("frames").list.len() > 0) & pl.col("parent_pid").is_null()
+    looks = case.tables["stacks"].filter(is_look & pl.col("is_main") & (pl.col("rank") == rank))
     return looks.height > 1 and all(classify(to_frames(own)).site == site for own in looks["frames"].to_list())
 
 
@@ -394,12 +382,11 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     others = ranks_text(timed_out - here) if timed_out - here else None
     text = joined((in_group, words.TIMED_OUT_TOO(who=others)), "; ") if others else in_group
     return Finding(
-        detector=DETECTOR.name,
         suspect_ranks=tuple(sorted(suspects)),
         undecided=(reason,),
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(
-            step=step_in_progress(case.tables["steps"]), op=wait["kind"], group=group.label, seq=wait["number"],
+            step=case.step_in_progress(), op=wait["kind"], group=group.label, seq=wait["number"],
             signature=f"watchdog:{wait['kind']}:{group.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[group.label]),

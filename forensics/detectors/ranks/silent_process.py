@@ -8,7 +8,6 @@ silent ones that share one host point at it; a host that is silent as a whole ma
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import HOST_SITES
@@ -32,9 +31,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     live = seen.live.filter(pl.col("rank").is_not_null())
     waiting = seen.waiting.filter(pl.col("rank").is_not_null())
     shown = set(live["rank"].to_list())
-    job = case.expected or frozenset(
-        range(max(shown, default=-1) + 1)
-    )  # where its size is not told: as far as it is seen
+    # Where its size is not told: as far as it is seen.
+    job = case.expected or frozenset(range(max(shown, default=-1) + 1))
     silent = tuple(sorted(rank for rank in job - shown if _may_live(case, rank)))
     elsewhere = seen.outside.height or live["site"].is_in(sorted(HOST_SITES)).any()
     if (
@@ -82,7 +80,6 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
         for host in named
     ]  # fmt: skip
     return Finding(
-        detector=DETECTOR.name,
         hosts=named,
         suspect_ranks=silent,
         suspect_hosts=() if named else shared,
@@ -90,9 +87,7 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
         domain="infrastructure" if named else "unknown",
         undecided=tuple(reasons),
         claims=(Claim(text, "for", refs),),
-        first_anomaly=FirstAnomaly(
-            host=named[0] if named else None, step=step_in_progress(case.tables["steps"]), signature=SILENT
-        ),
+        first_anomaly=FirstAnomaly(host=named[0] if named else None, step=case.step_in_progress(), signature=SILENT),
         blast_radius=BlastRadius(ranks_waiting=waiting.height),
         actions=tuple(actions),
         collect=(words.STATES_AND_DUMPS(who=ranks_text(silent)),),

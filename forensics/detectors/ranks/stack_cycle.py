@@ -12,7 +12,6 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.rows.event_rows import of_kinds, own_rank, refs
 from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.model.finding import Claim, Finding
@@ -39,25 +38,18 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if case.states.open.height:
         return ()
     waits = _in_stacks(case) | _given_up(case)
-    return tuple(
-        _finding(case, cycle, waits)
-        for cycle in cycles({rank: one.peer for rank, one in waits.items()})
-        if not _is_on_its_way(cycle, waits)
-    )
+    found = cycles({rank: one.peer for rank, one in waits.items()})
+    on_its_way = [one for one in found if len(one) == 2 and waits[one[0]].op != waits[one[1]].op]
+    return tuple(_finding(case, cycle, waits) for cycle in found if cycle not in on_its_way)
 
 
 def _in_stacks(case: Case) -> dict[int, _Wait]:
     if not case.stacks.height:
         return {}
-    told = case.stacks.filter(
-        pl.col("rank").is_not_null()
-        & pl.col("peer").is_not_null()
-        & (pl.col("source") != "traceback")
-        & (pl.col("site") == "communication")
-    )
+    told = case.stacks.filter((pl.col("source") != "traceback") & (pl.col("site") == "communication"))
     return {
         row["rank"]: _Wait(row["peer"], row["op"], stack_ref(row), row["moving"] is not None)
-        for row in told.iter_rows(named=True)
+        for row in told.drop_nulls(["rank", "peer"]).iter_rows(named=True)
     }
 
 
@@ -88,30 +80,20 @@ def cycles(waits: Mapping[int, int]) -> list[tuple[int, ...]]:
     return [one for one in found if len(one) > 1]
 
 
-def _is_on_its_way(cycle: tuple[int, ...], waits: Mapping[int, _Wait]) -> bool:
-    return len(cycle) == 2 and waits[cycle[0]].op != waits[cycle[1]].op
-
-
 def _finding(case: Case, cycle: tuple[int, ...], waits: Mapping[int, _Wait]) -> Finding:
-    claims = [
-        Claim(
-            words.WAITS_FOR_PEER(
-                who=ranks_text([rank]), call=waits[rank].op or words.A_MESSAGE, peer=ranks_text([waits[rank].peer])
-            ),
-            "for",
-            (waits[rank].ref,),
-        )
-        for rank in cycle[:4]
-    ]
+    claims = []
+    for rank, own in ((rank, waits[rank]) for rank in cycle[:4]):
+        who, peer = ranks_text([rank]), ranks_text([own.peer])
+        text = words.WAITS_FOR_PEER(who=who, call=own.op or words.A_MESSAGE, peer=peer)
+        claims.append(Claim(text, "for", (own.ref,)))
     stood = all(waits[rank].stood for rank in cycle)
     return Finding(
-        detector=DETECTOR.name,
         cause="deadlock_cycle",
         cycle=tuple(sorted(cycle)),
         domain="workload",
         claims=tuple(claims),
         undecided=() if stood else ("single_snapshot",),
-        first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"], cycle[0]), signature="stack_cycle"),
+        first_anomaly=FirstAnomaly(step=case.step_in_progress(cycle[0]), signature="stack_cycle"),
         blast_radius=BlastRadius(ranks_waiting=len(cycle)),
         collect=() if stood else (words.SECOND_STACKS,),
         summary=words.STACK_CYCLE(who=ranks_text(sorted(cycle))),

@@ -17,7 +17,7 @@ from forensics.facts.ends.taken_places import NODE_FAILED, is_of_another
 from forensics.facts.hosts.pods import pods_of
 from forensics.facts.rows.event_rows import Row, detail, own_rank, refs, rows
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.names import Cause, Reason
 from forensics.model.said import Said, joined, sentence
 from forensics.model.signals import signal_of
@@ -25,11 +25,8 @@ from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
 _PODS = {"Preempted": "preemption", "Preempting": "preemption"}  # reasons of Kubernetes' events
-_STATES = {
-    "timeout": "time_limit",
-    "deadline": "time_limit",
-    "preempted": "preemption",
-}  # of sacct, whose rows are all of one job
+# Of sacct, whose rows are all of one job.
+_STATES = {"timeout": "time_limit", "deadline": "time_limit", "preempted": "preemption"}
 _BY_SCHEDULER: dict[str, Cause] = {
     "time_limit": "time_limit",
     "preemption": "preempted",
@@ -178,14 +175,13 @@ def _finding(
     hosts: tuple[str, ...] = (),
 ) -> Finding:
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         ranks=ranks,
         hosts=hosts,
         undecided=undecided,
         claims=(claim,),
         first_anomaly=FirstAnomaly(signature=cause),
-        actions=(Action(kind="ignore", target=words.THE_JOB, command=None, reason=words.FROM_OUTSIDE),),
+        actions=(to_do("ignore", words.THE_JOB, words.FROM_OUTSIDE),),
         # Only a person stops a job because it hangs; a scheduler takes its nodes or its time, however it ran.
         collect=(words.BEFORE_STOPPING,) if cause == "stopped_by_hand" else (),
         summary=sentence(text, words.NO_FAULT_BEFORE),

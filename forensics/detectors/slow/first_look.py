@@ -16,7 +16,7 @@ from forensics.facts.durations.phase_times import are_of_kernels
 from forensics.facts.durations.throttled import Throttled, throttled
 from forensics.model.commands import cpu_limit
 from forensics.model.finding import Claim
-from forensics.model.incident import Action
+from forensics.model.incident import Action, to_do
 from forensics.model.said import Said, joined
 from forensics.model.told import values
 from forensics.words import advice
@@ -25,11 +25,8 @@ from forensics.words import slow as words
 _MUCH = 0.2  # of the peers' work in a step: less may be a phase too short to tell
 _AS_FAST = 0.25  # of the excess share in its slow phases: below that it is as fast as they
 _MANY = 8
-_OFTEN, _LONG_MS, _EVEN = (
-    5,
-    50.0,
-    0.03,
-)  # waits, how long, and how little they differ, before a clock is taken for what ends them
+# Waits, how long, and how little they differ, before a clock is taken for what ends them.
+_OFTEN, _LONG_MS, _EVEN = 5, 50.0, 0.03
 
 
 def held_back(case: Case, ranks: Sequence[int]) -> tuple[Throttled, ...]:
@@ -51,11 +48,8 @@ def as_fast_in(case: Case, slow: Sequence[Outlier]) -> list[str]:
         return []
     phases, ranks = {one.phase for one in slow}, {one.rank for one in slow}
     begin, end = min(one.begin for one in slow), max(one.end for one in slow)
-    work = case.phase_times.filter(
-        (pl.col("sort") == "work")
-        & pl.col("stage").is_in(sorted({one.stage for one in slow}))
-        & pl.col("step").is_between(begin, end)
-    )
+    is_there = pl.col("stage").is_in(sorted({one.stage for one in slow})) & pl.col("step").is_between(begin, end)
+    work = case.phase_times.filter(is_there & (pl.col("sort") == "work"))
     own = pl.col("rank").is_in(sorted(ranks))
     middles = work.group_by("phase", "rank").agg(pl.col("ms").median())
     theirs = dict(middles.filter(~own).group_by("phase").agg(pl.col("ms").median()).iter_rows())
@@ -84,24 +78,23 @@ def actions(
     if fast:
         target = words.WHAT_IT_DOES_IN(who=who, phases=phases)
         reason = words.AS_FAST_IN(phases=joined(fast[:4], ", "))
-        return (Action(kind="check_code", target=target, command=None, reason=reason),)
+        return (to_do("check_code", target, reason),)
     if sort == "work":
         mates = _fast_mates(case, ranks)
         reason = words.LONGER_IN_ALL(mates=words.RANKS_OF_ITS_HOST(mates)) if mates else words.TAKES_LONGER
         if all(are_of_kernels(case.tables, one.rank, one.phase) for one in slow):
             reason = words.KERNELS_LONGER
-        return (Action(kind="inspect_hardware", target=who, command=None, reason=reason),)
+        return (to_do("inspect_hardware", who, reason),)
     if fixed := _fixed_wait(case, slow[0]):
         target = words.WHAT_WAITS_IN(who=who, phases=phases)
-        return (Action(kind="check_code", target=target, command=None, reason=fixed),)
-    return (Action(kind="check_data", target=who, command=None, reason=_of_host(slow)),)
+        return (to_do("check_code", target, fixed),)
+    return (to_do("check_data", who, _of_host(slow)),)
 
 
 def _fixed_wait(case: Case, one: Outlier) -> Said | None:
     """What takes just as long each time is waited for by the clock: no busy disk, processor or network is so even."""
-    own = case.phase_times.filter(
-        (pl.col("rank") == one.rank) & (pl.col("phase") == one.phase) & pl.col("step").is_between(one.begin, one.end)
-    )
+    is_its = (pl.col("rank") == one.rank) & (pl.col("phase") == one.phase)
+    own = case.phase_times.filter(is_its & pl.col("step").is_between(one.begin, one.end))
     waits = own.filter(pl.col("ms") > one.level_ms + one.excess_ms / 2)["ms"]
     middle, least, most = waits.median(), waits.min(), waits.max()
     if len(waits) < _OFTEN or not isinstance(middle, float) or middle < _LONG_MS:

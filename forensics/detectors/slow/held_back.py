@@ -47,9 +47,8 @@ def _is_told_why(slowed: Sequence[Apart]) -> bool:
 
 def _is_near(one: Apart, time_ns: int) -> bool:
     """Was it otherwise until about then?"""
-    return one.since_ns is not None and abs(one.since_ns - time_ns) / 1e9 <= max(
-        _INTERVALS * (one.interval_s or 0.0), _LEAST_S
-    )
+    near_s = max(_INTERVALS * (one.interval_s or 0.0), _LEAST_S)
+    return one.since_ns is not None and abs(one.since_ns - time_ns) / 1e9 <= near_s
 
 
 def by_link(case: Case, point: pl.DataFrame) -> Sequence[Apart]:

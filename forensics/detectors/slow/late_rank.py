@@ -68,7 +68,6 @@ def _finding(case: Case, slow: Sequence[Outlier], is_late: bool, is_seen: bool) 
     claims = [(peers.waiting if is_late else peers.longer)(one) for one in slow[:8]]
     measured = peers.measured(case, ranks) if cause is None else []
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         ranks=() if reason else ranks,
         suspect_ranks=ranks if reason else (),

@@ -47,7 +47,8 @@ def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, Said | No
         return "membership_unknown", words.EQUAL_DISTANCES
     if any(one.sort == "host" for one in slow) and 0 in ranks:
         return "membership_unknown", words.RANK_0_LOADS
-    if any(one.sort == "work" for one in slow) and case.roles.has_experts and not _has_load(case):
+    has_load = case.phase_times["tokens"].drop_nulls().len() > 0 or "expert_load" in case.events["kind"]
+    if any(one.sort == "work" for one in slow) and case.roles.has_experts and not has_load:
         return "no_baseline", words.EXPERT_LOAD_UNKNOWN
     if _have_the_same_layers(case, peers, ranks):
         return None, None
@@ -55,9 +56,8 @@ def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, Said | No
         return "membership_unknown", words.STAGES_UNKNOWN
     is_block = len(ranks) > 1 and ranks[-1] - ranks[0] == len(ranks) - 1
     # A stage in the middle has other work for its device; its hosts have no more to do than those of the others.
-    untold = (
-        not case.topology and not case.roles.coordinates
-    )  # of a layout that is told in part, the rest may be stages
+    # Of a layout that is told in part, the rest may be stages.
+    untold = not case.topology and not case.roles.coordinates
     is_block &= not (untold and all(one.sort == "host" for one in slow) and is_one_host(case, ranks))
     if ranks[0] == peers[0] or ranks[-1] == peers[-1] or is_block:
         return "membership_unknown", words.MAY_BE_A_STAGE
@@ -72,11 +72,8 @@ def _have_the_same_layers(case: Case, peers: Iterable[int], ranks: Iterable[int]
 def _reduce_together(case: Case, ranks: Iterable[int]) -> bool:
     """Do the others wait for each of these in a reduction, as their own figures show? Who reduces together has the same layers: no
     stages of a pipeline, which wait for each other in what they send and receive."""
-    waits = {
-        one.rank
-        for one in case.slow_phases.late
-        if any(f"_{word}_" in f"_{one.phase.lower()}_" for word in reducing_words())
-    }
+    marks = [f"_{word}_" for word in reducing_words()]
+    waits = {one.rank for one in case.slow_phases.late if any(mark in f"_{one.phase.lower()}_" for mark in marks)}
     return not case.roles.is_piped and waits >= set(ranks)
 
 
@@ -112,10 +109,6 @@ def caveat(case: Case, slow: Sequence[Outlier]) -> tuple[tuple[Reason, ...], str
     if is_sure or (any(one.sort == "host" for one in slow) and len({one.rank for one in slow}) == 1):
         return (), ""
     return ("membership_unknown",), words.LAYOUT_UNKNOWN
-
-
-def _has_load(case: Case) -> bool:
-    return case.phase_times["tokens"].drop_nulls().len() > 0 or "expert_load" in case.events["kind"]
 
 
 def hosts(case: Case) -> Mapping[int, str]:

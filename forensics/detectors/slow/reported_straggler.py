@@ -15,7 +15,7 @@ from forensics.facts.durations.outliers import tail
 from forensics.facts.hosts.checks import hosts_of_nodes
 from forensics.facts.rows.event_rows import Row, detail, refs, rows
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.middle import median
 from forensics.model.names import Cause, Reason
 from forensics.model.ref import Ref
@@ -63,14 +63,8 @@ def _named(case: Case) -> tuple[Finding, ...]:
     most = sorted(rank for rank, at in places.items() if len(at) >= _REPORTS)
     ranks = most or sorted(places)
     text = words.TOOL_CALLS_SLOW(who=ranks_text(ranks), number=max(map(len, places.values())))
-    return (
-        _finding(
-            ranks,
-            "straggler_compute",
-            Claim(text, "for", refs(row for rank, row in named if rank in ranks)),
-            None if most else "single_snapshot",
-        ),
-    )
+    claim = Claim(text, "for", refs(row for rank, row in named if rank in ranks))
+    return (_finding(ranks, "straggler_compute", claim, None if most else "single_snapshot"),)
 
 
 def _nodes(case: Case) -> tuple[Finding, ...]:
@@ -88,14 +82,13 @@ def _nodes(case: Case) -> tuple[Finding, ...]:
     text = words.CHECK_CALLS_SLOW(hosts=target, number=max(rounds.values()))
     return (
         Finding(
-            detector=DETECTOR.name,
             hosts=hosts if again else (),
             suspect_hosts=() if again else hosts,
             domain="infrastructure",
             first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature="slow_node"),
             undecided=() if again else ("single_snapshot",),
             claims=(Claim(text, "for", refs(row for row in said if set(slow) & set(row["names_ranks"]))),),
-            actions=(Action(kind="inspect_hardware", target=target, command=None, reason=words.CHECK_TOOK_LONGER),),
+            actions=(to_do("inspect_hardware", target, words.CHECK_TOOK_LONGER),),
             collect=(words.TIMES_OF_CHECKS,),
             summary=words.SLOW(what=text),
         ),
@@ -108,8 +101,7 @@ def _scored(case: Case) -> list[tuple[int, Row]]:
     lists: list[list[Row]] = []
     for row in scores:
         last = lists[-1][-1] if lists else None
-        is_next = last is not None and row["file"] == last["file"] and row["line"] - last["line"] <= _LISTED
-        if is_next:
+        if last is not None and row["file"] == last["file"] and row["line"] - last["line"] <= _LISTED:
             lists[-1].append(row)
         else:
             lists.append([row])
@@ -123,10 +115,8 @@ def _scored(case: Case) -> list[tuple[int, Row]]:
 
 def _slowest(case: Case, timer: str, cause: Cause) -> Finding | None:
     """The rank that is the slowest of nearly all intervals, by the lines that tell the fastest and the slowest."""
-    told = case.tables["timings"].filter(
-        (pl.col("name") == timer) & pl.col("max_rank").is_not_null() & (pl.col("min_ms") > 0)
-    )
-    told = told.filter(pl.col("max_ms").is_not_null()).sort("file", "line")
+    told = case.tables["timings"].filter((pl.col("name") == timer) & (pl.col("min_ms") > 0))
+    told = told.drop_nulls(["max_rank", "max_ms"]).sort("file", "line")
     if told.height < _INTERVALS:
         return None
     rank, votes = min(Counter(told["max_rank"].to_list()).items(), key=lambda one: (-one[1], one[0]))
@@ -135,9 +125,8 @@ def _slowest(case: Case, timer: str, cause: Cause) -> Finding | None:
     longer = median((own["max_ms"] - own["min_ms"]) / own["min_ms"])
     if longer < _SPREAD or 2 * votes < told.height or tail(votes, told.height, 1 / size) * size >= _ALPHA:
         return None
-    text = words.SLOWEST_OF_INTERVALS(
-        rank=rank, votes=votes, intervals=told.height, timer=timer, percent=f"{100 * longer:.0f}"
-    )
+    percent = f"{100 * longer:.0f}"
+    text = words.SLOWEST_OF_INTERVALS(rank=rank, votes=votes, intervals=told.height, timer=timer, percent=percent)
     shown = tuple(Ref(file=row["file"], line=row["line"], text=f"/{rank}") for row in own.head(3).iter_rows(named=True))
     alone = case.roles.is_known([rank]) and not case.roles.is_piped
     return _finding([rank], cause, Claim(text, "for", shown), None if alone else "membership_unknown")
@@ -169,7 +158,6 @@ def _weakest(case: Case) -> Finding | None:
 
 def _finding(ranks: list[int], cause: Cause, claim: Claim, doubt: Reason | None) -> Finding:
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         ranks=() if doubt else tuple(ranks),
         suspect_ranks=tuple(ranks) if doubt else (),

@@ -12,7 +12,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import first_clause, joined
@@ -74,13 +74,12 @@ def _finding(case: Case, measured: _Rates, host: str, own: Mapping[Hop, float], 
     )
     ports = [Claim(one.text, "for", one.refs) for one in case.apart if one.effect == "link" and one.host == host]
     return Finding(
-        detector=DETECTOR.name,
         cause="straggler_network",
         domain="infrastructure",
         hosts=(host,),
         first_anomaly=FirstAnomaly(host=host, phase="comm", signature="slow_hops"),
         claims=(Claim(text, "for", (*(measured.refs[hop] for hop in slowest[:2]), measured.refs[fast])), *ports[:4]),
-        actions=(Action(kind="inspect_network", target=host, command=None, reason=words.COMMUNICATION_LONGER),),
+        actions=(to_do("inspect_network", host, words.COMMUNICATION_LONGER),),
         collect=() if ports else (words.PORT_COUNTERS,),
         summary=joined(
             (words.SLOW(what=text), words.MEASURED_FITS(what=first_clause(ports[0].text)) if ports else ""), " "

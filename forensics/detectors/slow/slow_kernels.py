@@ -9,7 +9,7 @@ from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
 from forensics.facts.durations.kernel_means import Mean, kernel_means
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.names import Reason
 from forensics.model.said import Said, joined
 from forensics.words import slow as words
@@ -30,12 +30,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     late = [one for one in found if one.phase == "comm"]
     reason, why = _doubt(case, slow, {one.rank for one in late})
     who, first = peers.named(ranks, case), max(slow, key=lambda one: one.share)
-    text = words.SLOWER_AT_KERNEL(
-        who=who, kernel=first.kernel, percent=f"{100 * first.share:.0f}", moments=first.moments
-    )
+    percent = f"{100 * first.share:.0f}"
+    text = words.SLOWER_AT_KERNEL(who=who, kernel=first.kernel, percent=percent, moments=first.moments)
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="straggler_compute",
             ranks=() if reason else ranks,
             suspect_ranks=ranks if reason else (),
@@ -45,11 +43,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             undecided=(reason,) if reason else (),
             claims=tuple(_claim(one) for one in [*slow[:4], *(one for one in late if one.rank in ranks)][:6]),
-            actions=(
-                (Action(kind="inspect_hardware", target=who, command=None, reason=words.SAME_KERNELS_LONGER),)
-                if not reason
-                else ()
-            ),
+            actions=() if reason else (to_do("inspect_hardware", who, words.SAME_KERNELS_LONGER),),
             collect=(words.TIMES_OVER_SOME_STEPS,),
             summary=joined((words.SLOW(what=text), peers.nobody(why)), " "),
         ),

@@ -8,7 +8,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import joined
 from forensics.model.texts import ranks_text
@@ -35,14 +35,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims.append(Claim(said, "for", refs))
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="straggler_network",
             domain="infrastructure",
             suspect_ranks=ranks,
             undecided=("tied_explanations",),
             claims=tuple(claims),
             first_anomaly=FirstAnomaly(step=replays.first_step, phase="comm", signature="slow_network"),
-            actions=(Action(kind="inspect_network", target=ranks_text(ranks), command=None, reason=text),),
+            actions=(to_do("inspect_network", ranks_text(ranks), text),),
             collect=(words.PORT_COUNTERS,),
             summary=joined(
                 (words.SLOW(what=text), words.COSTS_BY_REPLAY(percent=f"{100 * shares.by_culprits:.1f}")), " "

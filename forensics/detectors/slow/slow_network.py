@@ -17,9 +17,9 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
 from forensics.facts.durations.outliers import Outlier
+from forensics.facts.rows.event_rows import reference
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
-from forensics.model.ref import Ref
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.said import joined
 from forensics.words import slow as words
 from parsers.schema.tables import spelled
@@ -42,7 +42,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
             by_host[place[one.rank], one.phase].append(one)
     if twins := _odd_twin(case):
         return (twins,)
-    whole = [slow for slow in by_host.values() if _is_host(case, slow) and not _is_early(case, slow)]
+    many = (slow for slow in by_host.values() if len(slow) >= _RANKS)
+    hosts = [slow for slow in many if peers.is_one_host(case, [one.rank for one in slow])]
+    whole = [slow for slow in hosts if not _is_early(case, slow)]
     if not whole or len({place[slow[0].rank] for slow in whole}) > 1:
         return ()
     return (_finding(case, max(whole, key=lambda slow: slow[0].excess_ms), place),)
@@ -52,19 +54,15 @@ def _odd_twin(case: Case) -> Finding | None:
     """The host whose communicator takes longer for each call than those of all other hosts."""
     if not case.tables["operations"].height:
         return None
-    calls = case.tables["operations"].select(
-        "host", "comm", "pid", "kind", "seq", "duration_ms", "file", "line", "record"
-    )
-    timed = spelled(
-        calls.filter((pl.col("duration_ms") > 0) & pl.col("host").is_not_null() & pl.col("comm").is_not_null())
-    )
+    columns = ("host", "comm", "pid", "kind", "seq", "duration_ms", "file", "line", "record")
+    calls = case.tables["operations"].select(columns).filter(pl.col("duration_ms") > 0)
+    timed = spelled(calls.drop_nulls(["host", "comm"]))
     inside = pl.col("host").n_unique().over("comm") == 1
     timed = timed.filter(inside).with_columns(size=pl.struct("host", "pid").n_unique().over("comm"))
     # The shortest of a call's members came last: what it spent is the transfer itself, without waiting.
-    shortest = timed.group_by("comm", "host", "kind", "size", "seq", maintain_order=True).agg(
-        pl.col("duration_ms").min()
-    )
-    levels = shortest.group_by("comm", "host", "kind", "size", maintain_order=True).agg(
+    kinds = ("comm", "host", "kind", "size")
+    shortest = timed.group_by(*kinds, "seq", maintain_order=True).agg(pl.col("duration_ms").min())
+    levels = shortest.group_by(kinds, maintain_order=True).agg(
         pl.col("duration_ms").median().alias("ms"), pl.len().alias("calls")
     ).filter((pl.col("size") >= _RANKS) & (pl.col("calls") >= _CALLS))  # fmt: skip
     for twins in levels.partition_by("kind", "size"):
@@ -90,34 +88,24 @@ def _twin_finding(odd: Mapping[str, Any], rest: pl.DataFrame, timed: pl.DataFram
         calls=odd["calls"],
     )
     shown = pl.concat([timed.filter(pl.col("comm") == comm).head(1) for comm in (odd["comm"], rest["comm"][0])])
-    places = tuple(
-        Ref(file=row["file"], line=row["record"] if row["line"] is None else row["line"], text=row["kind"])
-        for row in shown.iter_rows(named=True)
-    )
+    places = tuple(reference(row | {"text": row["kind"]}) for row in shown.iter_rows(named=True))
     return Finding(
-        detector=DETECTOR.name,
         cause="straggler_network",
         domain="infrastructure",
         hosts=(host,),
         first_anomaly=FirstAnomaly(host=host, phase="comm", op=odd["kind"], signature="slow_links"),
         claims=(Claim(text, "for", places),),
-        actions=(Action(kind="inspect_hardware", target=host, command=None, reason=words.SLOWER_LINKS_INSIDE),),
+        actions=(to_do("inspect_hardware", host, words.SLOWER_LINKS_INSIDE),),
         collect=(words.LINK_STATE(host=host),),
         summary=words.SLOW(what=words.LINKS_ARE_SLOWER(what=text)),
     )
 
 
-def _is_host(case: Case, slow: Sequence[Outlier]) -> bool:
-    ranks = [one.rank for one in slow]
-    return len(ranks) >= _RANKS and peers.is_one_host(case, ranks)
-
-
 def _is_early(case: Case, slow: Sequence[Outlier]) -> bool:
     """Do these ranks do less before the communication, in the measure in which they wait longer?"""
     first, ranks = slow[0], [one.rank for one in slow]
-    work = case.phase_times.filter(
-        pl.col("sort").is_in(["work", "host"]) & pl.col("step").is_between(first.begin, first.end)
-    )
+    is_then = pl.col("step").is_between(first.begin, first.end)
+    work = case.phase_times.filter(is_then & pl.col("sort").is_in(["work", "host"]))
     middles = work.group_by("rank", "phase").agg(pl.col("ms").median()).group_by("rank").agg(pl.col("ms").sum())
     own = middles.filter(pl.col("rank").is_in(ranks))["ms"].median()
     others = middles.filter(~pl.col("rank").is_in(ranks))["ms"].median()
@@ -140,13 +128,12 @@ def _finding(case: Case, slow: Sequence[Outlier], place: Mapping[int, str]) -> F
     )
     whose = words.OF_RANKS(what=text, first=ranks[0], last=ranks[-1])
     return Finding(
-        detector=DETECTOR.name,
         cause="straggler_network",
         domain="infrastructure",
         hosts=(host,),
         first_anomaly=FirstAnomaly(step=first.begin, phase="comm", op=first.phase, signature="slow_network"),
         claims=(*(peers.longer(one) for one in slow[:8]), *measured[:4]),
-        actions=(Action(kind="inspect_network", target=host, command=None, reason=words.COMMUNICATION_LONGER),),
+        actions=(to_do("inspect_network", host, words.COMMUNICATION_LONGER),),
         collect=(words.PORT_COUNTERS,),
         summary=joined((words.SLOW(what=whose), peers.price(case, slow), peers.why(measured)), " "),
     )

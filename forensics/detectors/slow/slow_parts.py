@@ -8,7 +8,7 @@ from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
 from forensics.facts.durations.part_means import PartMean, part_means
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.names import Cause, Reason
 from forensics.model.said import Said, joined
 from forensics.words import slow as words
@@ -31,13 +31,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     reason, why = _doubt(case, slow)
     cause: Cause = "straggler_host" if first.sort == "host" else "straggler_compute"
     text = words.LONGER_AT_PART(who=who, phase=first.name, own=f"{first.value_ms:.4g}", level=f"{first.centre_ms:.4g}")
-    action = Action(
-        kind="check_data" if first.sort == "host" else "inspect_hardware", target=who, command=None,
-        reason=words.HOST_KEEPS_WAITING if first.sort == "host" else words.TAKES_LONGER,
-    )  # fmt: skip
+    look = to_do("inspect_hardware", who, words.TAKES_LONGER)
+    action = to_do("check_data", who, words.HOST_KEEPS_WAITING) if first.sort == "host" else look
     return (
         Finding(
-            detector=DETECTOR.name,
             cause=cause,
             ranks=() if reason else ranks,
             suspect_ranks=ranks if reason else (),

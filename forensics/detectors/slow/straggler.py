@@ -18,7 +18,7 @@ from forensics.detectors.slow.first_look import actions, as_fast_in, held_back, 
 from forensics.facts.durations.outliers import Outlier
 from forensics.facts.rows.event_rows import Row, refs
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.said import Said, joined
 from forensics.words import slow as words
@@ -43,11 +43,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _is_net(case: Case, one: Outlier) -> bool:
     """Does the rank take longer over all its work, not only in one phase of it?"""
-    work = case.phase_times.filter(
-        pl.col("sort").is_in(["work", "host"])
-        & (pl.col("stage") == one.stage)
-        & pl.col("step").is_between(one.begin, one.end)
-    )
+    is_then = (pl.col("stage") == one.stage) & pl.col("step").is_between(one.begin, one.end)
+    work = case.phase_times.filter(is_then & pl.col("sort").is_in(["work", "host"]))
     middles = work.group_by("phase", "rank").agg(pl.col("ms").median())
     centre = middles.group_by("phase").agg(pl.col("ms").median().alias("centre"))
     own = middles.filter(pl.col("rank") == one.rank).join(centre, on="phase")
@@ -64,19 +61,16 @@ def _is_by_design(case: Case, one: Outlier, again: Collection[int]) -> bool:
     """Does a second forward pass, which few of its peers do, take as long as it takes longer?"""
     if one.rank not in again or one.sort != "work" or 2 * len({*again} & {*one.peers}) > len(one.peers):
         return False
-    forward = case.phase_times.filter(pl.col("phase").is_in(_FORWARD) & ~pl.col("rank").is_in(sorted(again)))[
-        "ms"
-    ].median()
+    is_once = pl.col("phase").is_in(_FORWARD) & ~pl.col("rank").is_in(sorted(again))
+    forward = case.phase_times.filter(is_once)["ms"].median()
     return one.excess_ms <= _MORE * (forward if isinstance(forward, float) else one.level_ms / 2)
 
 
 def _load(case: Case, one: Outlier, again: Mapping[int, Row]) -> Claim | None:
     """What explains an excess of time: more tokens, by the rows of phases or by what the rank prints, or a second forward
     pass."""
-    rows = case.phase_times.filter(
-        (pl.col("phase") == one.phase) & pl.col("tokens").is_not_null() & pl.col("step").is_between(one.begin, one.end)
-    )
-    tokens = rows.group_by("rank").agg(pl.col("tokens").median())
+    rows = case.phase_times.filter(pl.col("phase") == one.phase, pl.col("step").is_between(one.begin, one.end))
+    tokens = rows.drop_nulls("tokens").group_by("rank").agg(pl.col("tokens").median())
     own = tokens.filter(pl.col("rank") == one.rank)["tokens"].to_list()
     others = tokens.filter(pl.col("rank") != one.rank)["tokens"].median()
     if own and isinstance(others, float) and others > 0 and own[0] / others - 1 >= _LOAD * one.ratio:
@@ -120,12 +114,14 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     doubts, besides = peers.caveat(case, chosen) if not reason else ((reason,), "")
     host = peers.slow_host(case, chosen) if why is words.MAY_BE_A_STAGE and sort == "work" else None
     form = words.SLOWER_AT if len(ranks) == 1 else words.ALL_SLOWER_AT
-    text = form(who=peers.named(ranks, case), phases=_phases(chosen), course=peers.course(first))
+    who = peers.named(ranks, case)
+    text = form(who=who, phases=_phases(chosen), course=peers.course(first))
     cost_text = peers.price(case, [one for one in slow if one.rank in ranks])
     by_device = sort == "work" and not crowded and not host and not quotas
     cause: Cause = "straggler_compute" if by_device else "straggler_host"
+    of_host = (to_do("inspect_hardware", host, words.TAKES_LONGER),) if host else ()
+    stacks = words.STACKS_IN(who=who, phases=_phases(chosen))
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         ranks=() if reason else ranks,
         hosts=(host,) if host else (),
@@ -139,18 +135,8 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         ),
         undecided=doubts,
         claims=(*claims, *crowded, *of_quota(quotas), *measured[:4]),
-        actions=actions(case, chosen, "host" if crowded else sort, fast, quotas)
-        if not reason
-        else _of_host(host)
-        if host
-        else (),
-        collect=()
-        if quotas and not reason
-        else (
-            words.STACKS_IN(who=peers.named(ranks, case), phases=_phases(chosen))
-            if fast or sort == "host"
-            else words.CLOCKS_LOAD_STAGES,
-        ),
+        actions=actions(case, chosen, "host" if crowded else sort, fast, quotas) if not reason else of_host,
+        collect=() if quotas and not reason else (stacks if fast or sort == "host" else words.CLOCKS_LOAD_STAGES,),
         summary=joined(
             (
                 words.SLOW(what=text),
@@ -177,10 +163,6 @@ def _phases(slow: Sequence[Outlier]) -> Said:
     return joined(list(dict.fromkeys(one.phase for one in slow))[:4], ", ")
 
 
-def _of_host(host: str) -> tuple[Action, ...]:
-    return (Action(kind="inspect_hardware", target=host, command=None, reason=words.TAKES_LONGER),)
-
-
 def _imbalance(case: Case, slow: Sequence[Outlier], again: Mapping[int, Row]) -> Finding:
     ranks = sorted({one.rank for one in slow})
     loads = [claim for one in slow if (claim := _load(case, one, again)) is not None]
@@ -191,20 +173,13 @@ def _imbalance(case: Case, slow: Sequence[Outlier], again: Mapping[int, Row]) ->
         course=peers.course(slow[0]),
         why=words.TWICE if is_again else words.MORE_TOKENS if is_work else words.MORE_TO_WRITE,
     )
+    uneven = words.SETTING_UNEVEN if is_again else words.ROUTING_UNEVEN if is_work else words.SHARDING_UNEVEN
     return Finding(
-        detector=DETECTOR.name,
         cause="imbalance",
         domain="workload",
         first_anomaly=FirstAnomaly(step=slow[0].begin, phase=slow[0].phase, signature="imbalance"),
         claims=(*loads[:4], *map(peers.longer, slow[:4])),
-        actions=(
-            Action(
-                kind="check_config",
-                target="job",
-                command=None,
-                reason=words.SETTING_UNEVEN if is_again else words.ROUTING_UNEVEN if is_work else words.SHARDING_UNEVEN,
-            ),
-        ),
+        actions=(to_do("check_config", "job", uneven),),
         summary=joined((words.SLOW(what=text), peers.price(case, slow)), " "),
     )
 

@@ -21,7 +21,7 @@ from forensics.facts.durations.phase_times import with_sort
 from forensics.facts.figures.jumped_figures import Jump, jumped_at
 from forensics.facts.hosts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import SINKING, Action, Device, FirstAnomaly
+from forensics.model.incident import SINKING, Action, Device, FirstAnomaly, to_do
 from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import Said, first_clause, joined
@@ -50,9 +50,8 @@ _PARTS, _SINKS_ON = 5, 0.1  # parts of what came after a fall, by which it is se
 
 def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
     """(what was measured, frame of step, rate, file, line) per rank that prints: higher is faster."""
-    steps = case.tables["steps"].filter(
-        pl.col("step").is_not_null() & (pl.col("phase").is_null() | pl.col("phase").is_in(["train", MEAN]))
-    )
+    is_train = pl.col("phase").is_null() | pl.col("phase").is_in(["train", MEAN])
+    steps = case.tables["steps"].filter(is_train).drop_nulls("step")
     printer = ["file", "rank", "local_rank", "_mean"]
     steps = steps.with_columns(_mean=(pl.col("phase") == MEAN).fill_null(False))
     steps = _with_lengths(steps, case.tables["timings"])
@@ -107,10 +106,8 @@ def _apart(printed: pl.DataFrame) -> pl.DataFrame:
 
 def _in_order(printed: pl.DataFrame) -> pl.DataFrame:
     """The lines of one printer, a row per step. Counts that begin anew again and again are those of an epoch: they stay as printed."""
-    first = printed["step"][0]
-    if (printed["step"] <= first).sum() > 1 and (printed["step"].diff() < 0).sum() == (
-        printed["step"] <= first
-    ).sum() - 1:
+    begun = (printed["step"] <= printed["step"][0]).sum()
+    if begun > 1 and (printed["step"].diff() < 0).sum() == begun - 1:
         return printed
     return printed.unique("step", keep="last", maintain_order=True).sort("step")
 
@@ -153,26 +150,26 @@ def split(values: Sequence[float]) -> int | None:
     return at if falls and agree >= _AGREE * size and smooth[-1] < middle else None
 
 
+def _sinking(values: Sequence[float], parts: int) -> list[float]:
+    """The levels of so many parts of a series, where nearly every later one is lower than every earlier one; else none."""
+    size = len(values)
+    if size < parts * _EACH:
+        return []
+    levels = [median(values[size * i // parts : size * (i + 1) // parts]) for i in range(parts)]
+    pairs = [later < earlier for earlier, later in combinations(levels, 2)]
+    return levels if sum(pairs) >= _FALLING * len(pairs) else []
+
+
 def drift(values: Sequence[float]) -> tuple[float, float] | None:
     """Level of the first and of the last tenth, where the series sinks from tenth to tenth."""
-    size = len(values)
-    if size < _TENTHS * _EACH:
-        return None
-    levels = [median(values[size * i // _TENTHS : size * (i + 1) // _TENTHS]) for i in range(_TENTHS)]
-    pairs = [later < earlier for earlier, later in combinations(levels, 2)]
-    sinks = sum(pairs) >= _FALLING * len(pairs) and levels[0] - levels[-1] >= _DRIFT * levels[0]
-    return (levels[0], levels[-1]) if sinks else None
+    levels = _sinking(values, _TENTHS)
+    return (levels[0], levels[-1]) if levels and levels[0] - levels[-1] >= _DRIFT * levels[0] else None
 
 
 def sinks_on(values: Sequence[float]) -> float | None:
     """Of what came after a fall, the level of the last part, where it goes on sinking from part to part."""
-    size = len(values)
-    if size < _PARTS * _EACH:
-        return None
-    levels = [median(values[size * i // _PARTS : size * (i + 1) // _PARTS]) for i in range(_PARTS)]
-    falls = sum(later < earlier for earlier, later in combinations(levels, 2))
-    pairs = _PARTS * (_PARTS - 1) / 2
-    return levels[-1] if falls >= _FALLING * pairs and levels[-1] <= (1 - _SINKS_ON) * levels[0] else None
+    levels = _sinking(values, _PARTS)
+    return levels[-1] if levels and levels[-1] <= (1 - _SINKS_ON) * levels[0] else None
 
 
 def leaves_level(values: Sequence[float], at: int) -> int:
@@ -199,8 +196,8 @@ def _fall(values: Sequence[float]) -> int | None:
 
 # What turns slow does so at once, on some host; what sinks evenly grows, mostly within the processes, and a restart tells.
 _OF_DRIFT = (
-    Action(kind="check_code", target=words.WHAT_GROWS, command=None, reason=words.SINKS_EVENLY),
-    Action(kind="restart_job", target=words.AT_NEXT_CHECKPOINT, command=None, reason=words.RESTART_TELLS),
+    to_do("check_code", words.WHAT_GROWS, words.SINKS_EVENLY),
+    to_do("restart_job", words.AT_NEXT_CHECKPOINT, words.RESTART_TELLS),
 )
 
 
@@ -208,9 +205,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the earliest fall of any rank's series, else its deepest drift."""
     series = _series(case)
     falls = [(at, name, points) for name, points in series if (at := _fall(points["rate"].to_list())) is not None]
-    if 2 * len(falls) >= max(
-        len(series), 1
-    ):  # ranks of a job wait for each other: a fall that few print is theirs alone
+    # Ranks of a job wait for each other: a fall that few print is theirs alone.
+    if 2 * len(falls) >= max(len(series), 1):
         at, name, points = min(falls, key=lambda fall: (fall[2]["step"][fall[0]], fall[2]["file"][0]))
         rates = points["rate"].to_list()
         high, low, form = median(rates[:at]), median(rates[at:]), words.FELL
@@ -254,11 +250,8 @@ class _Grown(NamedTuple):
 
 def _grown(case: Case, points: pl.DataFrame, onset: int, newest: int) -> _Grown | None:
     """By the times in the same file, those from step `newest` on beside those before the onset; of those that grew alike the innermost."""
-    timed = with_sort(case.tables["timings"]).filter(
-        (pl.col("file") == points["file"][0])
-        & pl.col("sort").is_in(["work", "host", "wait"])
-        & pl.col("line").is_not_null()
-    )
+    timed = with_sort(case.tables["timings"]).filter(pl.col("sort").is_in(["work", "host", "wait"]))
+    timed = timed.filter(pl.col("file") == points["file"][0]).drop_nulls("line")
     late, value = pl.col("step") >= onset, pl.col("value_ms")
     parts = timed.group_by("name", "level", "sort").agg(
         before=value.filter(~late).median(),
@@ -298,9 +291,11 @@ def _finding(
     slowed = [one for one in case.apart if one.effect == "slows"]
     beside = words.MEASURED_APART(what=first_clause(slowed[0].text)) if slowed else ""
     parts = words.PART_OF_STEP(grew=grown.claim.text) if grown else ""
+    leapt = []
+    if jumped is not None:
+        leapt = [Claim(_said(jumped), "for", (Ref(file=jumped.file, line=jumped.line, text=jumped.name),))]
     is_of_work = grown is not None and grown.sort == "work" and grown.is_alone and not slowed
     return Finding(
-        detector=DETECTOR.name,
         cause="throughput_drop",
         suspect_ranks=tuple(sorted({one.rank for one in slowed if one.rank is not None})),
         suspect_hosts=tuple(sorted({one.host for one in slowed if one.rank is None and one.host})),
@@ -308,7 +303,7 @@ def _finding(
         claims=(
             claim,
             *((grown.claim,) if grown else ()),
-            *((_claim(jumped),) if jumped else ()),
+            *leapt,
             *(Claim(one.text, "for", one.refs) for one in slowed[:4]),
         ),
         first_anomaly=FirstAnomaly(step=onset, signature=SINKING if is_sinking else "throughput_drop"),
@@ -326,10 +321,6 @@ def _finding(
     )
 
 
-def _claim(jumped: Jump) -> Claim:
-    return Claim(_said(jumped), "for", (Ref(file=jumped.file, line=jumped.line, text=jumped.name),))
-
-
 def _said(jumped: Jump) -> Said:
     before, after = f"{jumped.before:g}", f"{jumped.after:g}"
     return words.JUMPED(name=jumped.name, before=before, after=after, step=jumped.step)
@@ -339,10 +330,10 @@ def _action(grown: _Grown | None, jumped: Jump | None, *, is_of_work: bool) -> A
     if is_of_work and grown is not None:
         of_work = words.WORK_OF_ONE_PART(part=grown.name)
         reason = of_work if jumped is None else words.JUMPED_THEN(part=grown.name, jumped=_said(jumped))
-        return Action(kind="check_config", target="job", command=None, reason=reason)
+        return to_do("check_config", "job", reason)
     if grown is not None and grown.sort == "host":
-        return Action(kind="check_data", target="job", command=None, reason=words.HOSTS_KEEP_WAITING)
-    return Action(kind="inspect_hardware", target="job", command=None, reason=words.ONE_SLOWS_ALL)
+        return to_do("check_data", "job", words.HOSTS_KEEP_WAITING)
+    return to_do("inspect_hardware", "job", words.ONE_SLOWS_ALL)
 
 
 def _explained(text: Said, onset: int | None, claim: Claim, reason: Sequence[Apart], when_ns: int | None) -> Finding:
@@ -351,9 +342,9 @@ def _explained(text: Said, onset: int | None, claim: Claim, reason: Sequence[Apa
     is_link = first.effect == "link"
     target = first.who if not is_link else str(first.host)
     is_timed = is_link or (first.since_ns is not None and when_ns is not None)
+    look = to_do("inspect_hardware", target, words.SLOWER_AS_THE_JOB)
     device = () if is_link else (Device(host=first.host, pci=first.pci, index=first.index, uuid=None),)
     return Finding(
-        detector=DETECTOR.name,
         cause="straggler_network" if is_link else "straggler_compute",
         ranks=(first.rank,) if first.rank is not None and not is_link else (),
         hosts=(first.host,) if first.host else (),
@@ -364,12 +355,7 @@ def _explained(text: Said, onset: int | None, claim: Claim, reason: Sequence[Apa
         first_anomaly=FirstAnomaly(
             step=onset, host=first.host, rank=None if is_link else first.rank, signature="throughput_drop"
         ),
-        actions=(
-            Action(
-                kind="inspect_network" if is_link else "inspect_hardware", target=target, command=None,
-                reason=words.ALL_WAIT_FOR_LINK if is_link else words.SLOWER_AS_THE_JOB,
-            ),
-        ),
+        actions=(to_do("inspect_network", target, words.ALL_WAIT_FOR_LINK) if is_link else look,),
         summary=joined((words.SLOW(what=text), words.ALL_WAIT_FOR_IT(what=first_clause(first.text))), " "),
     )  # fmt: skip
 

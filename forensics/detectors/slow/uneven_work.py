@@ -14,7 +14,7 @@ from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
 from forensics.graph.slow.shares import MATTERS, Shares
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined
 from forensics.model.texts import ranks_text
@@ -42,15 +42,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     is_alone = told[0][0] == of_stages and (len(shares.of_longest) == 1 or (len(hosts) == 1 and None not in hosts))
     return (
         Finding(
-            detector=DETECTOR.name,
             cause="imbalance",
             domain="workload",
             undecided=("membership_unknown",) if is_alone else (),
             first_anomaly=FirstAnomaly(step=case.replays.first_step, signature="imbalance"),
             claims=tuple(Claim(text, "for", tuple(refs)) for _, text, _, refs in told),
-            actions=tuple(
-                Action(kind="check_config", target="job", command=None, reason=plan) for _, _, plan, _ in told
-            ),
+            actions=tuple(to_do("check_config", "job", plan) for _, _, plan, _ in told),
             collect=(words.STAGES_CLOCKS,) if is_alone else (),
             summary=joined(
                 (

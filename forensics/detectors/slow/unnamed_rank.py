@@ -65,7 +65,6 @@ def _finding(file: str, phase: str, last: pl.DataFrame) -> Finding:
         for line, ms in apart.select("line", "ms").tail(3).iter_rows()
     )
     return Finding(
-        detector=DETECTOR.name,
         cause=cause,
         undecided=("membership_unknown",),
         claims=(Claim(text, "for", shown),),

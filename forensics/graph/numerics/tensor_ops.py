@@ -70,6 +70,12 @@ def read_rows(tensors: pl.DataFrame) -> Rows:
     return rows
 
 
+def newest_launch(tensors: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the newest launch."""
+    frame = read_rows(tensors).frame
+    return frame.filter(pl.col("launch") == pl.col("launch").max())
+
+
 def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
     """A process whose rank nobody printed gets a negative number of its own, per file; no finding names it."""
     without = frame.filter(pl.col("rank").is_null())["file"].unique().sort()
