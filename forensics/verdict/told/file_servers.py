@@ -20,9 +20,8 @@ def with_file_server(case: Case, finding: Finding) -> Finding:
     """The finding with the file server that the kernel of its host complains of, where its ranks stand in storage."""
     if finding.site not in _SITES or not finding.subjects:
         return finding
-    own = {short_host(case.host_of_rank[rank]) for rank in finding.subjects if rank in case.host_of_rank} | {
-        short_host(host) for host in finding.places
-    }
+    homes = (case.host_of_rank[rank] for rank in finding.subjects if rank in case.host_of_rank)
+    own = {short_host(host) for host in (*homes, *finding.places)}
     told: dict[tuple[str, str], list[Row]] = {}
     for row in case.blocked:
         server, host = detail(row).get("server"), host_of(case.identity, row)

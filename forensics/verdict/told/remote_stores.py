@@ -14,7 +14,9 @@ from forensics.model.causes.shared import STORES
 from forensics.model.commands import store
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
+from forensics.model.names import ActionKind
 from forensics.model.texts import ranks_text
+from forensics.verdict.advice.runbook import with_look
 from forensics.words import advice as words
 
 _SCHEME = re.compile(r"(?!file:)[a-z][a-z0-9+.-]{1,20}://")
@@ -36,13 +38,12 @@ def with_store(case: Case, finding: Finding) -> Finding:
     text = words.SAVES_TO(who=ranks_text(finding.ranks), url=url)
     host = hosts.pop() if len(hosts) == 1 else None
     command = store(host, url, case.around)
-    look = Action(  # without its own tool, no tool of the host will do
-        kind="check_config" if command is None else "inspect_hardware", target=words.STORE_OF(url=url), command=command,
-        reason=words.NOT_ON_A_HOST, look=STORES.look, then=STORES.then, source=STORES.source,
-    )  # fmt: skip
-    return replace(
-        finding, claims=(*finding.claims, Claim(text, "for", refs([last]))), actions=(look, *finding.actions)
-    )
+    kind: ActionKind = (
+        "check_config" if command is None else "inspect_hardware"
+    )  # without its tool, none of the host will do
+    look = Action(kind=kind, target=words.STORE_OF(url=url), command=command, reason=words.NOT_ON_A_HOST)
+    claims = (*finding.claims, Claim(text, "for", refs([last])))
+    return replace(finding, claims=claims, actions=(with_look(look, STORES), *finding.actions))
 
 
 def _is_at_checkpoint(case: Case, rank: int) -> bool:
