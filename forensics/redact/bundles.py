@@ -25,7 +25,6 @@ from forensics.redact.names import Found, Renaming, find
 from parsers.archive.archives import loss_of
 from parsers.archive.bundle import open_bundle
 from parsers.engine.secrets import MASK, has_text, mask, mask_paths, replaced, texts_of
-from parsers.schema.limits import Limits
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.schema.tables import TableName
 
@@ -62,9 +61,9 @@ def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
     return frozenset(name for column in (*columns, named) for name in column.cast(pl.String).drop_nulls().unique())
 
 
-def names_in(path: str, keep: frozenset[str], limits: Limits | None = None) -> Iterator[Found]:
+def names_in(path: str, keep: frozenset[str]) -> Iterator[Found]:
     """What the texts and the member paths of a bundle tell, hosts aside. Raises parsers.BundleError."""
-    with open_bundle(path, limits) as bundle:
+    with open_bundle(path) as bundle:
         for source in bundle.sources:
             yield find(source.path, keep)
             try:
@@ -74,11 +73,11 @@ def names_in(path: str, keep: frozenset[str], limits: Limits | None = None) -> I
                 continue
 
 
-def rewrite(path: str, out: BinaryIO, renaming: Renaming, limits: Limits | None = None) -> Written:
+def rewrite(path: str, out: BinaryIO, renaming: Renaming) -> Written:
     """Write the renamed bundle to `out`. Same bundle, same bytes. Raises parsers.BundleError."""
     written = Written()
     packer = zstandard.ZstdCompressor(level=10)
-    with open_bundle(path, limits) as bundle, packer.stream_writer(out, closefd=False) as folded:
+    with open_bundle(path) as bundle, packer.stream_writer(out, closefd=False) as folded:
         with tarfile.open(fileobj=folded, mode="w|", format=tarfile.PAX_FORMAT) as archive:
             shown = mask_paths(source.path for source in bundle.sources)
             for source in bundle.sources:
