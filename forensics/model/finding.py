@@ -21,7 +21,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Exactly one explanation. `ranks`, `hosts`, `devices`, `links`, `cycle` are named; `suspect_*` must hold the culprit.
-    `undecided` says why it is no more than that. `about`: the question of the detector (filled by `analyze.detect`)."""
+    `undecided` says why it is no more than that."""
 
     detector: str
     cause: Cause | None = None
