@@ -59,10 +59,8 @@ def of_rank(report: Document, rank: int, language: Language = "en") -> str:
     """Every incident of the report, and the part of this rank in it; cleaned text. Raises NoSuch."""
     known(report, rank)
     if language == "zh":
-        return (
-            "\n".join(clean(line, "keep") for incident in report.incidents for line in _part_in_chinese(incident, rank))
-            + "\n"
-        )
+        told = (line for incident in report.incidents for line in _part_in_chinese(incident, rank))
+        return "\n".join(clean(line, "keep") for line in told) + "\n"
     lines = []
     for incident in report.incidents:
         if len(report.incidents) > 1:
@@ -78,9 +76,8 @@ def _part(incident: Incident, rank: int) -> list[str]:
         facts = [f"  {claim.claim}" for claim in summary.evidence(incident, "for")]
         return [f"Rank {rank} is named: {voice_of('en').why(incident)}.", *facts]
     if rank in verdict.suspects.ranks:
-        return [
-            f"Rank {rank} is a suspect. Cannot tell: {answer(incident).cannot_tell or 'who of the suspects it is'}."
-        ]
+        doubt = answer(incident).cannot_tell or "who of the suspects it is"
+        return [f"Rank {rank} is a suspect. Cannot tell: {doubt}."]
     lines = [f"Rank {rank} is not named in this incident ({label(verdict)})."]
     state = _state(incident, rank)
     if state is not None:

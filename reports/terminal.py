@@ -165,9 +165,8 @@ def _brief(page: _Page, report: Document, voice: Voice) -> list[str]:
     shown = page.brief(LINES - 1)
     left = sum(1 for line in page.lines if line.strip()) - len(shown)
     page.of(None)
-    page.row(
-        voice.row("read"), voice.comma.join((*voice.coverage(report)[:2], *([voice.rest.format(left)] if left else [])))
-    )
+    rest = [voice.rest.format(left)] if left else []
+    page.row(voice.row("read"), voice.comma.join([*voice.coverage(report)[:2], *rest]))
     return [*shown, *page.parts[-1].lines]
 
 
