@@ -48,14 +48,13 @@ from forensics.verdict.told.called_at import with_call
 from forensics.verdict.told.checked import checked, of_no_form
 from forensics.verdict.told.complaints import complaints, hints, lost_devices, repeated, told_by_drivers, warned
 from forensics.verdict.told.counterfactual import counterfactual
-from forensics.verdict.told.file_servers import with_file_server
 from forensics.verdict.told.gone import gone, has_ended, may_be_left
 from forensics.verdict.told.no_process import no_process
 from forensics.verdict.told.of_program import with_errors_of_program, with_lost_devices
 from forensics.verdict.told.price import named, price
-from forensics.verdict.told.remote_stores import with_store
 from forensics.verdict.told.settings import with_settings
 from forensics.verdict.told.shared_host import with_shared_host
+from forensics.verdict.told.storage import with_file_server, with_store
 from forensics.verdict.told.uneven_counts import with_counts
 from forensics.verdict.told.worker_stacks import with_workers
 from forensics.words import verdict as words

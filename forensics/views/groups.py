@@ -65,6 +65,5 @@ def _marked(case: Case, found: pl.DataFrame) -> pl.DataFrame:
     late = (pl.col("mark") == "behind").fill_null(False)
     order = (~late.any().over("source", "group"), "label", "source", "group", ~late, "number", "ranks")
     ordered = shown.sort(order, nulls_last=True, maintain_order=True)
-    return ordered.with_columns(pl.col("label").fill_null("not told").alias("group")).select(
-        pl.col(name).cast(kind) for name, kind in SCHEMA.items()
-    )
+    ordered = ordered.with_columns(pl.col("label").fill_null("not told").alias("group"))
+    return ordered.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
