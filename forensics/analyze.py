@@ -38,7 +38,7 @@ from forensics.verdict.conclude import Conclusion, choose, conclude, rows
 from forensics.verdict.judged.arbitrate import About
 from forensics.verdict.past.recurrence import NO_PAST, mark_repeats
 from forensics.views.compare import Compared, compare, compared
-from forensics.views.coverage import coverage, file_rows, files_left_out, years_not_told
+from forensics.views.coverage import coverage, file_rows
 from forensics.views.environment import changes, environment, settings_of
 from forensics.views.ledger import Told, ledger, told
 from forensics.views.networks import networks
@@ -50,6 +50,7 @@ from parsers.engine.context import passages
 from parsers.engine.ledger import Progress
 from parsers.schema.parser import Parser
 from parsers.schema.tables import TableName
+from parsers.schema.years import is_told
 
 
 def detect(
@@ -167,8 +168,8 @@ def conclude_evidence(
             *dict.fromkeys(limits),
             *tolerances.told,
             *_marked_hosts(known_bad, members.hosts_seen),
-            *years_not_told(evidence.tables["files"]),
-            *files_left_out(files, evidence.files),
+            *([] if is_told(evidence.tables["files"]) else [words.NO_YEAR]),
+            *([words.FILES_LEFT_OUT(shown=len(files), number=evidence.files)] if len(files) < evidence.files else []),
         ],
         files=files,
         ledger=ledger(spans, paces),

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -103,6 +103,11 @@ def spans(ranges: str) -> tuple[tuple[int, int], ...]:
         if _is_number(first) and _is_number(last) and int(first) <= int(last) < RANK_LIMIT:
             out.append((int(first), int(last)))
     return tuple(out)
+
+
+def holds(ranges: str, ranks: Iterable[int]) -> bool:
+    """Does a range text name one of these ranks?"""
+    return any(first <= rank <= last for first, last in spans(ranges) for rank in ranks)
 
 
 def count(ranges: str) -> int:

@@ -116,7 +116,8 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     said = [*(claim for claim, _ in lost), *(one for one in complaints(case) if one.refs[0] not in at)]
     refuted = [one for one in choice.candidates if one.refuted_by is not None]
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
-    collect = _to_collect(case)
+    # Whatever there is of every rank, and the kernel logs of the hosts that are known.
+    collect = words.ALL_RECORDS(hosts=head_of(sorted(case.job_hosts), _HOSTS) or words.ALL_HOSTS)
     drivers = [] if lost or any(one.refs for one in choice.symptoms) else told_by_drivers(case)
     if drivers:
         lines = {(row["file"], row["line"]): at for at, one in enumerate(drivers) for row in one.rows}
@@ -181,12 +182,6 @@ def _shown(symptoms: Sequence[Symptom]) -> list[Claim]:
     """The lines behind the symptoms, each once."""
     refs = {(ref.file, ref.line): ref for one in symptoms for ref in one.refs if ref.text}
     return [Claim(cut_middle(" ".join(ref.text.split()), _WORDS), "for", (ref,)) for ref in refs.values()]
-
-
-def _to_collect(case: Case) -> Said:
-    """Whatever there is of every rank, and the kernel logs of the hosts that are known."""
-    hosts = sorted(case.job_hosts)
-    return words.ALL_RECORDS(hosts=head_of(hosts, _HOSTS) or words.ALL_HOSTS)
 
 
 def _devices(finding: Finding) -> list[Device]:

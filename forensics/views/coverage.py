@@ -14,9 +14,7 @@ from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCove
 from forensics.model.incident import Program as ProgramRow
 from forensics.model.texts import iso, range_list, ranges
 from forensics.model.told import values
-from forensics.words import views as words
 from parsers.schema.tables import TableName, spelled
-from parsers.schema.years import is_told
 from parsers.text.connections import is_within_a_host
 from parsers.who.places.job_table import ALIAS
 
@@ -137,13 +135,3 @@ def file_rows(tables: Mapping[TableName, pl.DataFrame]) -> list[FileRow]:
         )
         for row in joined.head(_MAX_FILES).iter_rows(named=True)
     ]
-
-
-def years_not_told(files: pl.DataFrame) -> list[str]:
-    """Table `files` → a sentence where their times have no year."""
-    return [] if is_told(files) else [words.NO_YEAR]
-
-
-def files_left_out(files: Sequence[FileRow], members: int) -> list[str]:
-    """A sentence where not every member has its row."""
-    return [words.FILES_LEFT_OUT(shown=len(files), number=members)] if len(files) < members else []

@@ -9,7 +9,7 @@ from forensics.model.said import Said, capital, joined
 from reports.html.drawings import labels
 from reports.html.drawings.axis import is_coarse, relative
 from reports.html.drawings.ranks import short
-from reports.layout import cells, cut, ranks_phrase, seconds, spans
+from reports.layout import cells, cut, holds, ranks_phrase, seconds, spans
 
 _WIDTH = 340
 _CELLS = 32  # more are one bar
@@ -69,7 +69,7 @@ def place(incident: Incident) -> Picture | None:
 def _hosts(incident: Incident, ranks: Sequence[int]) -> list[tuple[str, int, list[int], str]]:
     hosts = incident.views.hosts
     named = set(incident.verdict.hosts)
-    at = [number for number, host in enumerate(hosts) if (_holds(host.ranks, ranks) if ranks else host.host in named)]
+    at = [number for number, host in enumerate(hosts) if (holds(host.ranks, ranks) if ranks else host.host in named)]
     if not at:
         return []
     value = hosts[at[0]].host if len(at) == 1 else f"{len(at):,}"
@@ -163,11 +163,7 @@ def _telling(incident: Incident) -> list[TimelineItem]:
     """What ranks did, and records of hardware that hold a named rank; what others' hardware did is no part of the story."""
     verdict = incident.verdict
     named = {*verdict.ranks, *verdict.cycle}
-    return [item for item in incident.views.timeline if item.lane != "system" or _holds(item.ranks, named)]
-
-
-def _holds(ranges: str, ranks: Iterable[int]) -> bool:
-    return any(first <= rank <= last for first, last in spans(ranges) for rank in ranks)
+    return [item for item in incident.views.timeline if item.lane != "system" or holds(item.ranks, named)]
 
 
 def _told(item: TimelineItem) -> str:
