@@ -44,11 +44,8 @@ def entries_of(report: Report) -> list[PastIncident]:
 
 def _entry(report: Report, one: Incident, hosts: list[str], when: str | None, origin: str) -> PastIncident:
     verdict = one.verdict
-    content = (
-        origin,
-        one.attempt,
-        report.incidents.index(one),
-    )  # a better verdict on the same evidence takes its place
+    # A better verdict on the same evidence takes its place.
+    content = (origin, one.attempt, report.incidents.index(one))
     return PastIncident(
         id=sha256(msgspec.json.encode(content, enc_hook=encoded)).hexdigest()[:16],
         origin=origin,
