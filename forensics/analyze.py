@@ -1,6 +1,6 @@
 """The one road, a step per line: read → attempts → identity → clocks → graph → detectors → verdict."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cache, partial
 from math import prod
 from pathlib import Path
@@ -23,8 +23,9 @@ from forensics.facts.rows.line_templates import files_of_templates
 from forensics.model.commands import Surroundings
 from forensics.model.errors import NotALayout
 from forensics.model.expected import NOTHING_EXPECTED, Expected
-from forensics.model.finding import Finding
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Passages, Tool
+from forensics.model.incident import Evidence as EvidenceRow
 from forensics.model.networks import Networks
 from forensics.model.past import Past, origin_of
 from forensics.model.said import Said, encoded
@@ -37,7 +38,7 @@ from forensics.verdict.conclude import Conclusion, choose, conclude, rows
 from forensics.verdict.judged.arbitrate import About
 from forensics.verdict.past.recurrence import NO_PAST, mark_repeats
 from forensics.views.compare import Compared, compare, compared
-from forensics.views.coverage import coverage, file_rows, files_left_out, years_not_told
+from forensics.views.coverage import coverage, file_rows
 from forensics.views.environment import changes, environment, settings_of
 from forensics.views.ledger import Told, ledger, told
 from forensics.views.networks import networks
@@ -49,6 +50,7 @@ from parsers.engine.context import passages
 from parsers.engine.ledger import Progress
 from parsers.schema.parser import Parser
 from parsers.schema.tables import TableName
+from parsers.schema.years import is_told
 
 
 def detect(
@@ -145,9 +147,8 @@ def conclude_evidence(
             stale.append(words.STALE_RECORDS(who=ranks_text(old)))
         learnt = case.world_from or learnt
         worlds += [len(case.expected)] if case.is_world_told else []
-        job, seen = (
-            (job | case.expected, seen | case.seen) if job & case.seen or not case.seen else (case.expected, case.seen)
-        )
+        is_same = bool(job & case.seen) or not case.seen
+        job, seen = (job | case.expected, seen | case.seen) if is_same else (case.expected, case.seen)
         skew = case.clocks.skew_bound_s
     _check_layout(topology or {}, worlds)
     files, members = file_rows(evidence.tables), coverage(evidence.tables, job, seen, len(split), skew, learnt, several)
@@ -167,8 +168,8 @@ def conclude_evidence(
             *dict.fromkeys(limits),
             *tolerances.told,
             *_marked_hosts(known_bad, members.hosts_seen),
-            *years_not_told(evidence.tables["files"]),
-            *files_left_out(files, evidence.files),
+            *([] if is_told(evidence.tables["files"]) else [words.NO_YEAR]),
+            *([words.FILES_LEFT_OUT(shown=len(files), number=evidence.files)] if len(files) < evidence.files else []),
         ],
         files=files,
         ledger=ledger(spans, paces),
@@ -200,9 +201,8 @@ def _decisive(whole: _Judged, own: Mapping[str, _Judged], several: Sequence[Prog
     asked = {name: one for name, one in own.items() if not _lost_a_service(one.case)}
     names = [name for name, one in asked.items() if _names(one.conclusion)]
     files = {one.name: one.files for one in several}
-    if len(names) == 1 and not any(
-        _suspects(one.conclusion, files[name]) for name, one in asked.items() if name not in names
-    ):
+    others = [name for name in asked if name not in names]
+    if len(names) == 1 and not any(_suspects(own[name].conclusion, files[name]) for name in others):
         return names[0], own[names[0]]
     if len(names) > 1:
         first = min(names, key=lambda one: _order(own[one].conclusion))
@@ -210,7 +210,7 @@ def _decisive(whole: _Judged, own: Mapping[str, _Judged], several: Sequence[Prog
     told = {name: (one.case.events, one.case.seen) for name, one in own.items()} if not names else {}
     if (ended := ended_first(told)) is not None:
         return ended, own[ended]
-    name = _program_of(several, whole.conclusion)
+    name = program_of(several, _files_for(whole.conclusion.chosen[0].finding.claims))
     is_mixed = whole.conclusion.chosen[0].finding.is_named and not any(_names(one.conclusion) for one in own.values())
     return (name, own[name]) if is_mixed and name is not None else (None, whole)
 
@@ -235,19 +235,18 @@ def _names(conclusion: Conclusion) -> bool:
 def _suspects(conclusion: Conclusion, files: Set[str]) -> bool:
     """Did somebody of the program end by what may be its own? What files of no program tell, of nobody's rank, is as much another's."""
     best = conclusion.chosen[0]
-    told = {ref.file for one in best.finding.claims if one.direction == "for" for ref in one.refs}
+    told = {*_files_for(best.finding.claims)}
     is_open = bool(best.finding.suspect_ranks or (best.finding.undecided and told & files))
     return best.kind == "crash" and is_open
 
 
-def _program_of(several: Sequence[Program], found: Conclusion) -> str | None:
-    claims = found.chosen[0].finding.claims
-    return program_of(several, [ref.file for one in claims if one.direction == "for" for ref in one.refs])
+def _files_for(told: Iterable[Claim | EvidenceRow]) -> list[str]:
+    return [ref.file for one in told if one.direction == "for" for ref in one.refs]
 
 
 def _with_program(incident: Incident, several: Sequence[Program], name: str | None) -> Incident:
     """An incident with the program that it was found in, or that its evidence speaks of, where there are several."""
-    files = [ref.file for one in incident.evidence if one.direction == "for" for ref in one.refs] if several else []
+    files = _files_for(incident.evidence) if several else []
     return replace(incident, verdict=replace(incident.verdict, program=name or program_of(several, files)))
 
 

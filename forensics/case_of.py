@@ -33,14 +33,7 @@ from forensics.assemble.who.by_device import with_device_ranks
 from forensics.assemble.who.called_peers import with_called_peers
 from forensics.assemble.who.dump_ranks import with_dump_ranks
 from forensics.assemble.who.group_counts import without_group_counts
-from forensics.assemble.who.identity import (
-    HIGHEST_RANK,
-    globalise,
-    identify,
-    seen_ranks,
-    unread_ranks,
-    world,
-)
+from forensics.assemble.who.identity import HIGHEST_RANK, globalise, identify, seen_ranks, unread_ranks, world
 from forensics.assemble.who.kernel_looks import with_parents
 from forensics.assemble.who.launcher_counts import with_program_ranks
 from forensics.assemble.who.left_pids import with_left_pids

@@ -43,15 +43,15 @@ def answer(incident: Incident) -> Answer:
     if made is None and (verdict.ranks or verdict.cycle):
         summary = _placed(summary, verdict)
     first_said, rest = _split(capital(summary))
-    sentence = made or first_said
-    more = "" if made else rest
     first = next(iter(actions(incident)), None)
+    # A command that only shows speaks for itself, and its reason stands in the list of actions; what is to be changed is said beside it.
+    do = "Nothing." if first is None else _ended(todo(first) if is_told(first) else _what(first))
     return Answer(
         label=label(verdict),
-        sentence=_ended(sentence),
-        more=_ended(capital(_unlabelled(more))),
+        sentence=_ended(made or first_said),
+        more="" if made else _ended(capital(_unlabelled(rest))),
         cannot_tell="; ".join(doubts(verdict)),
-        do=_ended(_do_first(first)) if first else "Nothing.",
+        do=do,
         command=first.command if first else None,
     )
 
@@ -86,28 +86,23 @@ def is_undecided(verdict: Verdict) -> bool:
     """Undecided is an answer of its own: what is known, what remains, what to collect."""
     # What ended a process may be told where nobody tells which it was.
     is_told = verdict.kind == "crash" and verdict.cause is not None and verdict.undecided == ["membership_unknown"]
-    return verdict.kind == "unknown" or (
-        verdict.kind != "healthy" and not is_named(verdict) and bool(verdict.undecided) and not is_told
-    )
+    is_open = bool(verdict.undecided) and not is_told and not is_named(verdict)
+    return verdict.kind == "unknown" or (verdict.kind != "healthy" and is_open)
 
 
 def actions(incident: Incident) -> list[Action]:
     """What to do: as the report orders it, but where nothing is decided, collecting comes first."""
     told = list(incident.actions)
-    if is_undecided(incident.verdict):
-        # What is to be changed by the word of the records themselves waits for no others.
-        shown = {item.claim for item in incident.evidence if item.direction == "for"}
-        leads = told and (
-            _is_test_of_suspect(told[0], incident.verdict)
-            or _is_at_hand(told[0], incident.verdict)
-            or (told[0].kind in ("check_config", "check_code") and told[0].reason in shown)
-            or (
-                incident.verdict.cause == "collective_mismatch" and told[0].kind == "check_code"
-            )  # what was called is told
-        )
-        leading = told[:1] if leads else []
-        return [*leading, *sorted(told[len(leading) :], key=lambda action: action.kind != "collect_more")]
-    return told
+    if not told or not is_undecided(incident.verdict):
+        return told
+    first, verdict = told[0], incident.verdict
+    # What is to be changed by the word of the records themselves waits for no others.
+    shown = {item.claim for item in incident.evidence if item.direction == "for"}
+    is_shown = first.kind in ("check_config", "check_code") and first.reason in shown
+    is_called = verdict.cause == "collective_mismatch" and first.kind == "check_code"  # what was called is told
+    leads = is_shown or is_called or _is_test_of_suspect(first, verdict) or _is_at_hand(first, verdict)
+    leading = 1 if leads else 0
+    return [*told[:leading], *sorted(told[leading:], key=lambda action: action.kind != "collect_more")]
 
 
 def next_setup(incident: Incident) -> str | None:
@@ -138,11 +133,6 @@ def todo(action: Action) -> str:
     return f"{_what(action)}: {action.reason}" if action.reason else _what(action)
 
 
-def _do_first(action: Action) -> str:
-    """A command that only shows speaks for itself, and its reason stands in the list of actions; what is to be changed is said beside it."""
-    return todo(action) if is_told(action) else _what(action)
-
-
 def is_told(action: Action) -> bool:
     """Is the reason said in the first lines?"""
     is_shown = action.kind == "check_code" and (action.command or "").startswith("sed ")  # a line of code, as it stands
@@ -151,7 +141,7 @@ def is_told(action: Action) -> bool:
 
 
 def _what(action: Action) -> str:
-    general, about = ACTION[action.kind][0], ACTION[action.kind][1]
+    general, about, _ = ACTION[action.kind]
     return about.format(action.target) if action.target not in ("", "job") else general
 
 
@@ -166,10 +156,8 @@ def who(verdict: Verdict) -> str:
     if verdict.links:
         return "The link " + ", ".join(" - ".join(map(str, link)) for link in verdict.links[:_SHOWN])
     if verdict.devices:
-        return ", ".join(
-            f"GPU {device.pci if device.index is None else device.index} of {device.host or 'an unnamed host'}"
-            for device in verdict.devices[:_SHOWN]
-        )
+        devices = [(one.pci if one.index is None else one.index, one.host) for one in verdict.devices[:_SHOWN]]
+        return ", ".join(f"GPU {name} of {host or 'an unnamed host'}" for name, host in devices)
     if verdict.hosts:
         return ("Host " if len(verdict.hosts) == 1 else "Hosts ") + some(verdict.hosts)
     return "The job"
@@ -292,10 +280,8 @@ def _mismatch(incident: Incident) -> str:
         return _placed(_split(capital(_unlabelled(verdict.summary)))[0].rstrip("."), verdict) + waiting(incident)
     number = "" if verdict.first_anomaly.seq is None else f" #{verdict.first_anomaly.seq}"
     at = f" at {code(verdict)}" if code(verdict) else ""
-    return (
-        f"{who(verdict)} called {calls[0]} instead of {calls[1]}{number}{_of(verdict.first_anomaly.group)}{at}"
-        f"{waiting(incident)}"
-    )
+    call = f"{calls[0]} instead of {calls[1]}{number}{_of(verdict.first_anomaly.group)}"
+    return f"{who(verdict)} called {call}{at}{waiting(incident)}"
 
 
 def _stuck(incident: Incident) -> str:
@@ -334,12 +320,11 @@ def others(incident: Incident) -> list[Alternative]:
     """The explanations that say something else: another cause, or somebody who is not named or suspected already."""
     verdict = incident.verdict
     here = {*verdict.ranks, *verdict.cycle, *verdict.suspects.ranks}
-    same = (verdict.cause, None)
-    return [
-        one
-        for one in incident.alternatives
-        if one.cause not in same or {*one.ranks} - here or not one.ranks or one.hosts
-    ]
+
+    def is_other(one: Alternative) -> bool:
+        return one.cause not in (verdict.cause, None) or not one.ranks or bool(one.hosts or {*one.ranks} - here)
+
+    return list(filter(is_other, incident.alternatives))
 
 
 def _split(text: str) -> tuple[str, str]:

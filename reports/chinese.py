@@ -135,18 +135,14 @@ def _fields(incident: Incident) -> dict[str, str]:
     verdict = incident.verdict
     first = verdict.first_anomaly
     site = verdict.site if verdict.site not in (None, "unknown", "communication") else None
+    at = zh(occupied(verdict)) if site else ""
+    stuck = f"卡在{at}" if stuck_in(verdict) in (IN_THE_TOKENIZER, AT_THE_PIPE) else words.STUCK.get(site or "", "")
     return {
         "R": who(verdict),
         "O": _operation(verdict),
         "C": code(verdict).replace(" (", "，").removesuffix(")"),
-        "A": (
-            "卡在" + zh(occupied(verdict))
-            if stuck_in(verdict) in (IN_THE_TOKENIZER, AT_THE_PIPE)
-            else words.STUCK[site]
-        )
-        if site
-        else "",
-        "T": zh(occupied(verdict)) if site else "",
+        "A": stuck,
+        "T": at,
         "G": found[0] if (found := _SIGNAL.search(verdict.summary)) else "",
         "L": "" if incident.lost.last_completed_step is None else str(incident.lost.last_completed_step),
         "X": _printed(incident),
@@ -197,10 +193,8 @@ def _operation(verdict: Verdict) -> str:
 
 def _printed(incident: Incident) -> str:
     """The line that shows it best, as printed."""
-    text = next(
-        (ref.text for item in incident.evidence if item.direction == "for" for ref in item.refs if ref.text), ""
-    )
-    text = " ".join(text.split())
+    refs = (ref for item in incident.evidence if item.direction == "for" for ref in item.refs)
+    text = " ".join(next((ref.text for ref in refs if ref.text), "").split())
     return f"“{text if len(text) <= _VERBATIM else text[:_VERBATIM] + '…'}”" if text else ""
 
 
@@ -317,12 +311,8 @@ def facts(incident: Incident) -> list[Row]:
     """What is known besides the sentence, in fixed order; a row without content is left out."""
     verdict, first, lost = incident.verdict, incident.verdict.first_anomaly, incident.lost
     value = "，".join(filter(None, (words.VALUE.get(first.value or ""), _where(verdict))))
-    steps = (
-        ("已完成", lost.last_completed_step),
-        ("检查点已写", lost.last_saved_step),
-        ("已落盘", lost.last_persisted_step),
-    )
-    done = [f"{word} step {step}" for word, step in steps if step is not None]
+    steps = {"已完成": lost.last_completed_step, "检查点已写": lost.last_saved_step, "已落盘": lost.last_persisted_step}
+    done = [f"{word} step {step}" for word, step in steps.items() if step is not None]
     done += [] if lost.stalled_s is None else [f"停滞 {duration(lost.stalled_s)}"]
     began = (first.time_utc and time_text(first.time_utc), None if first.step is None else f"step {first.step}")
     site = zh(occupied(verdict)) if verdict.site else ""
@@ -370,12 +360,9 @@ def coverage(report: Document) -> list[str]:
     """What was read."""
     seen = report.coverage
     number = count(",".join(seen.ranks_seen))
-    parts = [
-        f"{number:,}{f'/{seen.ranks_expected:,}' if seen.ranks_expected else ''} 个 rank"
-        if number or seen.ranks_expected
-        else "rank 未知",
-        f"{len(seen.hosts_seen):,} 个节点" if seen.hosts_seen else "节点未知",
-    ]
+    ranks_read = f"{number:,}{f'/{seen.ranks_expected:,}' if seen.ranks_expected else ''} 个 rank"
+    parts = [ranks_read if number or seen.ranks_expected else "rank 未知"]
+    parts += [f"{len(seen.hosts_seen):,} 个节点" if seen.hosts_seen else "节点未知"]
     for name, source in seen.sources.items():
         ranks = count(",".join(source.ranks))
         what = f"{ranks:,} 个 rank" if ranks else f"{source.files:,} 个文件"

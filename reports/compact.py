@@ -46,7 +46,8 @@ class _Budget:
         if incident is None:
             return {"bundle": self.text(bundle), "kind": "unknown", "cause": None, "left_out": {}}
         verdict, said = incident.verdict, answer.answer(incident)
-        others = [one for one in report.incidents if one is not incident]
+        others = [f"attempt {one.attempt}: {_headline(one)}" for one in report.incidents if one is not incident]
+        told = incident.decision
         return {
             "bundle": self.text(report.bundle.name),
             "kind": verdict.kind,
@@ -64,14 +65,8 @@ class _Budget:
             "missing": self._missing(report, incident),
             "would_decide": self.texts("would_decide", self._would_decide(incident)),
             "do": self._do(incident),
-            "decision": {
-                "do": incident.decision.do,
-                "reason": self.text(incident.decision.reason),
-                "unless": self.text(incident.decision.unless),
-            },
-            "other_incidents": self.texts(
-                "other_incidents", [f"attempt {one.attempt}: {_headline(one)}" for one in others]
-            ),
+            "decision": {"do": told.do, "reason": self.text(told.reason), "unless": self.text(told.unless)},
+            "other_incidents": self.texts("other_incidents", others),
             "next": self.whole("next", list(dict.fromkeys(_next(incident, bundle)))),
             "read": self._read(report),
             "left_out": self.left_out,
@@ -101,13 +96,12 @@ class _Budget:
         verdict, suspects = incident.verdict, incident.verdict.suspects
         named = {*verdict.ranks, *verdict.cycle}
         places = [one for one in verdict.places if one.rank in named]
+        devices = [f"{one.host or '?'}:{one.pci or one.index or one.uuid}" for one in verdict.devices]
         who = {
             "ranks": self.text(ranges(verdict.ranks)),
             "cycle": self.text(ranges(verdict.cycle)),
             "hosts": self.texts("hosts", verdict.hosts),
-            "devices": self.texts(
-                "devices", [f"{one.host or '?'}:{one.pci or one.index or one.uuid}" for one in verdict.devices]
-            ),
+            "devices": self.texts("devices", devices),
             "links": self.texts("links", [" - ".join(map(str, link)) for link in verdict.links]),
             "suspects": self.text(ranges(suspects.ranks)),
             "suspect_hosts": self.texts("suspect_hosts", suspects.hosts),
@@ -152,11 +146,9 @@ class _Budget:
         return self.texts("missing", said)
 
     def _would_decide(self, incident: Incident) -> list[str]:
-        asked = [
-            f"{reason}: {REASONS[reason].do}"
-            for reason in incident.verdict.undecided
-            if not answer.is_idle(incident.verdict, reason)
-        ]
+        verdict = incident.verdict
+        doubts = (reason for reason in verdict.undecided if not answer.is_idle(verdict, reason))
+        asked = [f"{reason}: {REASONS[reason].do}" for reason in doubts]
         return asked + [answer.todo(action) for action in incident.actions if action.kind == "collect_more"]
 
     def _do(self, incident: Incident) -> list[dict[str, Any]]:

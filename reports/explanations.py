@@ -10,7 +10,7 @@ from forensics.model.said import Said, zh
 from reports import summary, words, words_zh
 from reports.answer import answer, label
 from reports.language import Language
-from reports.layout import ranks_phrase, spans
+from reports.layout import holds, ranks_phrase
 from reports.meanings import CAUSES, REASONS, STATUSES, Meaning
 from reports.sanitize import clean
 from reports.voice import voice_of
@@ -59,10 +59,8 @@ def of_rank(report: Document, rank: int, language: Language = "en") -> str:
     """Every incident of the report, and the part of this rank in it; cleaned text. Raises NoSuch."""
     known(report, rank)
     if language == "zh":
-        return (
-            "\n".join(clean(line, "keep") for incident in report.incidents for line in _part_in_chinese(incident, rank))
-            + "\n"
-        )
+        told = (line for incident in report.incidents for line in _part_in_chinese(incident, rank))
+        return "\n".join(clean(line, "keep") for line in told) + "\n"
     lines = []
     for incident in report.incidents:
         if len(report.incidents) > 1:
@@ -78,15 +76,14 @@ def _part(incident: Incident, rank: int) -> list[str]:
         facts = [f"  {claim.claim}" for claim in summary.evidence(incident, "for")]
         return [f"Rank {rank} is named: {voice_of('en').why(incident)}.", *facts]
     if rank in verdict.suspects.ranks:
-        return [
-            f"Rank {rank} is a suspect. Cannot tell: {answer(incident).cannot_tell or 'who of the suspects it is'}."
-        ]
+        doubt = answer(incident).cannot_tell or "who of the suspects it is"
+        return [f"Rank {rank} is a suspect. Cannot tell: {doubt}."]
     lines = [f"Rank {rank} is not named in this incident ({label(verdict)})."]
     state = _state(incident, rank)
     if state is not None:
         lines.append(f"  {words.STATE[state]}: {_STATES[state]}")
     lines += [f"  considered and not chosen: {other.why_not}" for other in incident.alternatives if rank in other.ranks]
-    own = [f"  {row.label}, {row.time_utc}" for row in incident.views.timeline if _holds(row.ranks, rank)]
+    own = [f"  {row.label}, {row.time_utc}" for row in incident.views.timeline if holds(row.ranks, [rank])]
     return [*lines, *(["  what it printed:", *(f"  {line}" for line in own)] if own else [])]
 
 
@@ -107,18 +104,14 @@ def _part_in_chinese(incident: Incident, rank: int) -> list[str]:
 
 
 def _state(incident: Incident, rank: int) -> str | None:
-    return next((cell.state for cell in incident.views.grid if _holds(cell.ranks, rank)), None)
-
-
-def _holds(ranks: str, rank: int) -> bool:
-    return any(first <= rank <= last for first, last in spans(ranks))
+    return next((cell.state for cell in incident.views.grid if holds(cell.ranks, [rank])), None)
 
 
 def known(report: Document, rank: int) -> None:
     """Raises NoSuch where the bundle knows no such rank."""
     named = {own for one in report.incidents for own in (*one.verdict.ranks, *one.verdict.suspects.ranks)}
     seen = [*report.coverage.ranks_seen, *report.coverage.ranks_missing]
-    if rank not in named and not any(first <= rank <= last for first, last in spans(",".join(seen))):
+    if rank not in named and not holds(",".join(seen), [rank]):
         own = report.coverage.ranks_seen
         has = ranks_phrase(",".join(own)) if own else "ranks of no number"
         raise NoSuch(f"rank {rank} is not in this bundle; it has {has}")

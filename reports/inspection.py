@@ -39,9 +39,9 @@ def render(report: Document) -> str:
     ]
     for name, source in sorted(seen.sources.items()):
         errors = f", {plural(source.errors, 'error')}" if source.errors else ""
-        lines.append(
-            f"  {name:<20} {source.files:>6,} {'file ' if source.files == 1 else 'files'}  {source.records:>9,} {'record' if source.records == 1 else 'records'}{errors}"
-        )
+        files = "file " if source.files == 1 else "files"
+        records = "record" if source.records == 1 else "records"
+        lines.append(f"  {name:<20} {source.files:>6,} {files}  {source.records:>9,} {records}{errors}")
     if seen.complaints:
         lines += ["", "complaints of programs that no parser knows, digits as #:"]
         lines += [f"  {cut(clean(template), _WIDTH)}" for template in seen.complaints]
@@ -54,7 +54,5 @@ def columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Rows as aligned text under their names; the last column is not padded, and a long cell pads no other row."""
     cells = [[clean("" if value is None else str(value)) for value in row] for row in rows]
     widths = [max([len(name), *(len(row[i]) for row in cells if len(row[i]) <= _CELL)]) for i, name in enumerate(names)]
-    shown = [list(names), *cells]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in shown
-    )
+    shown = ("  ".join(map(str.ljust, row, widths)) for row in (names, *cells))
+    return "".join(f"{line.rstrip()}\n" for line in shown)

@@ -2,9 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache, lru_cache
+from itertools import accumulate
 
 from forensics.model.said import Said, joined
 from forensics.model.texts import RANK, RANKS, RANKS_OF_MANY, halves
@@ -12,6 +13,7 @@ from forensics.model.texts import RANK, RANKS, RANKS_OF_MANY, halves
 _WIDE = "\u3000-\u9fff\uff01-\uff60"
 _CLOSING = "、。，；：）》”！？"  # never at the beginning of a line
 _GROUP = re.compile(r"\b([A-Z][A-Z_]*)_GROUP\b")
+_QUOTED = re.compile("“[^“”]*”")
 _LEFT_OF_QUOTATION = 40  # columns that stay of a quotation, else there is no point in quoting
 RANK_LIMIT = 1 << 20  # a range text that says more than this is not believed
 
@@ -46,9 +48,6 @@ def cut_left(text: str, width: int) -> str:
     if cells(text) <= width:
         return text
     return "…" + text[::-1][: _fitting(text[::-1], width - 1)][::-1]
-
-
-_QUOTED = re.compile("“[^“”]*”")
 
 
 def cut_middle(text: str, width: int) -> str:
@@ -106,19 +105,21 @@ def spans(ranges: str) -> tuple[tuple[int, int], ...]:
     return tuple(out)
 
 
+def holds(ranges: str, ranks: Iterable[int]) -> bool:
+    """Does a range text name one of these ranks?"""
+    return any(first <= rank <= last for first, last in spans(ranges) for rank in ranks)
+
+
 def count(ranges: str) -> int:
     """How many ranks a range text names."""
     return sum(last - first + 1 for first, last in spans(ranges))
-
-
-_NO_RANK = Said("no rank", "无 rank")
 
 
 def ranks_phrase(ranges: str, runs: int = 6) -> Said:
     """ "0-2,4" → "ranks 0-2, 4"; of many runs the first, and how many ranks in all."""
     parts = [part.strip() for part in ranges.split(",") if part.strip()]
     if not parts:
-        return _NO_RANK
+        return Said("no rank", "无 rank")
     shown = joined(parts[:runs], ", ")
     if len(parts) > runs:
         return RANKS_OF_MANY(ranks=shown, number=count(ranges))
@@ -158,10 +159,8 @@ def time_text(iso: str) -> str:
 def seconds(text: str | None) -> float | None:
     """ISO 8601 → seconds since 1970; without a zone as if it were UTC. None for anything else."""
     try:
-        moment = datetime.fromisoformat(text) if text else None
+        moment = datetime.fromisoformat(text or "")
     except ValueError:
-        return None
-    if moment is None:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
@@ -188,12 +187,8 @@ def _cell(character: str) -> int:
 
 def _fitting(text: str, width: int) -> int:
     """How many characters from the left fit into `width` columns."""
-    used = 0
-    for index, character in enumerate(text):
-        used += _cell(character)
-        if used > width:
-            return index
-    return len(text)
+    ends = accumulate(map(_cell, text))
+    return next((index for index, used in enumerate(ends) if used > width), len(text))
 
 
 def _words(command: str) -> Iterator[str]:

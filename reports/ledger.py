@@ -1,17 +1,16 @@
 """The ledger in words: where the time went, attempt by attempt what was lost, and how often to save."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from forensics.model.incident import Document
 from forensics.model.ledger import AttemptRow, Interval, PhaseTime
 from reports.layout import cut_middle, duration, plural
-from reports.summary import Row
+from reports.summary import TENTH, Row
 from reports.words import CAUSE, KIND
 
 SHOWN, NOTES = 6, 3  # attempts, and notes on checkpoints
 _PHASE = {"pause": "longer than usual"}  # of steps, where nothing says why
 _LINK = 100  # characters of one stage
-TENTH = 0.1  # of an hour: less shows as nothing
 HEADINGS = ("attempt", "ended by", "accused", "steps", "lost", "hosts", "time")
 
 
@@ -36,18 +35,11 @@ def totals(report: Document) -> list[Row]:
 
 def table(attempts: Sequence[AttemptRow]) -> list[tuple[str, ...]]:
     """A row per attempt, under HEADINGS."""
-    return [
-        (
-            str(one.attempt),
-            ended_by(one),
-            ", ".join(one.accused),
-            _steps(one),
-            _lost(one),
-            _hosts(one),
-            phases(one.phases),
-        )
-        for one in attempts
-    ]
+    return [(str(one.attempt), *_cells(one), phases(one.phases)) for one in attempts]
+
+
+def _cells(one: AttemptRow) -> tuple[str, ...]:
+    return ended_by(one), ", ".join(one.accused), _steps(one), _lost(one), _hosts(one)
 
 
 def ended_by(one: AttemptRow) -> str:
@@ -80,9 +72,9 @@ def kept(report: Document) -> str:
 
 def _named(name: str) -> str:
     """A cause, or a kind where no cause is known, in words."""
-    kinds: Mapping[str, str] = {str(kind): text.lower() for kind, text in KIND.items()}
-    causes: Mapping[str, str] = {str(cause): text for cause, text in CAUSE.items()}
-    return causes.get(name) or kinds.get(name, name)
+    words: dict[str, str] = {str(kind): text.lower() for kind, text in KIND.items()}
+    words.update((str(cause), text) for cause, text in CAUSE.items())
+    return words.get(name, name)
 
 
 def advice(interval: Interval | None) -> str:
@@ -106,28 +98,21 @@ def chained(one: AttemptRow) -> str:
 
 
 def _line(one: AttemptRow) -> str:
-    parts = [f"attempt {one.attempt}: {ended_by(one)}", ", ".join(one.accused), _steps(one), _lost(one), _hosts(one)]
-    return "; ".join(part for part in parts if part)
+    return f"attempt {one.attempt}: {'; '.join(filter(None, _cells(one)))}"
 
 
 def _steps(one: AttemptRow) -> str:
-    if one.first_step is None:
-        return ""
-    return f"steps {one.first_step}-{one.last_step}"
+    return "" if one.first_step is None else f"steps {one.first_step}-{one.last_step}"
 
 
 def _lost(one: AttemptRow) -> str:
-    parts = [
-        plural(one.lost_steps, "step") if one.lost_steps else "",
-        duration(one.lost_s) if one.lost_s else "",
-    ]
-    told = ", ".join(part for part in parts if part)
-    return f"lost {told}" if told else ""
+    parts = [plural(one.lost_steps, "step")] if one.lost_steps else []
+    parts += [duration(one.lost_s)] if one.lost_s else []
+    return f"lost {', '.join(parts)}" if parts else ""
 
 
 def _hosts(one: AttemptRow) -> str:
-    back = set(one.hosts_returned)
-    new = [host for host in one.hosts_joined if host not in back]
+    new = [host for host in one.hosts_joined if host not in one.hosts_returned]
     parts = [
         f"{', '.join(new)} joined as new" if new else "",
         f"{', '.join(one.hosts_returned)} returned" if one.hosts_returned else "",

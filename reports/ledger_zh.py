@@ -7,8 +7,8 @@ from forensics.model.ledger import AttemptRow, Interval
 from forensics.model.said import Said, zh
 from reports import words_zh as words
 from reports.layout import duration
-from reports.ledger import NOTES, SHOWN, TENTH, told_phases
-from reports.summary import Row
+from reports.ledger import NOTES, SHOWN, told_phases
+from reports.summary import TENTH, Row
 
 HEADINGS = ("启动", "结束原因", "故障方", "step", "损失", "节点", "耗时")
 
@@ -20,41 +20,41 @@ def facts(report: Document) -> list[Row]:
     if len(ledger.attempts) > 1:
         shown = ledger.attempts[-SHOWN:]
         rows += [Row("attempts" if not number else "", _line(one)) for number, one in enumerate(shown)]
-    rows += [Row("goodput", _kept(report)), Row("save every", _advice(ledger.interval))]
+    rows += _sums(report)
     rows += [Row("checkpoint", note.zh) for note in ledger.notes[:NOTES] if isinstance(note, Said)]
     return [row for row in rows if row.text]
 
 
 def totals(report: Document) -> list[Row]:
     """What holds for all attempts together, under Chinese labels."""
-    rows = [Row("goodput", _kept(report)), Row("save every", _advice(report.ledger.interval))]
-    return [Row(words.LABEL[row.label], row.text) for row in rows if row.text]
+    return [Row(words.LABEL[row.label], row.text) for row in _sums(report) if row.text]
+
+
+def _sums(report: Document) -> list[Row]:
+    return [Row("goodput", _kept(report)), Row("save every", _advice(report.ledger.interval))]
 
 
 def table(attempts: Sequence[AttemptRow]) -> list[tuple[str, ...]]:
     """A row per attempt, under HEADINGS."""
-    return [
-        (str(one.attempt), _ended_by(one), _accused(one), _steps(one), _lost(one), _hosts(one), phases(one))
-        for one in attempts
-    ]
+    return [(str(one.attempt), *_cells(one), phases(one)) for one in attempts]
+
+
+def _cells(one: AttemptRow) -> tuple[str, ...]:
+    return _ended_by(one), "、".join(map(zh, one.accused)), _steps(one), _lost(one), _hosts(one)
 
 
 def phases(one: AttemptRow) -> str:
     """ "启动 17 min 27 s，训练 20.0 s"."""
-    named = [(part.phase.removeprefix("init: "), part) for part in told_phases(one.phases)]
-    return "，".join(
-        f"{words.PHASE.get(name, name)}{' 初始化' if name != part.phase else ''} {duration(part.seconds)}"
-        for name, part in named
-    )
+    parts = []
+    for part in told_phases(one.phases):
+        name = part.phase.removeprefix("init: ")
+        init = " 初始化" if name != part.phase else ""
+        parts.append(f"{words.PHASE.get(name, name)}{init} {duration(part.seconds)}")
+    return "，".join(parts)
 
 
 def _line(one: AttemptRow) -> str:
-    parts = [f"第 {one.attempt} 次启动：{_ended_by(one)}", _accused(one), _steps(one), _lost(one), _hosts(one)]
-    return "；".join(part for part in parts if part)
-
-
-def _accused(one: AttemptRow) -> str:
-    return "、".join(zh(name) for name in one.accused)
+    return f"第 {one.attempt} 次启动：{'；'.join(filter(None, _cells(one)))}"
 
 
 def _steps(one: AttemptRow) -> str:
@@ -89,11 +89,8 @@ def _kept(report: Document) -> str:
         return ""
     lost = sorted(((hours, name) for name, hours in ledger.lost_gpu_hours.items() if hours >= TENTH / 2), reverse=True)
     named: dict[str, str] = {str(name): text for table in (words.KIND, words.CAUSE) for name, text in table.items()}
-    by = (
-        "；损失 GPU 时：" + "，".join(f"{hours:,.1f}（{named.get(name, name)}）" for hours, name in lost)
-        if lost
-        else ""
-    )
+    by = "，".join(f"{hours:,.1f}（{named.get(name, name)}）" for hours, name in lost)
+    by = f"；损失 GPU 时：{by}" if by else ""
     share = 100 * ledger.effective_s / ledger.wall_s
     return f"{duration(ledger.effective_s)} / {duration(ledger.wall_s)}（{share:.0f}%）{by}"
 

@@ -71,10 +71,8 @@ def postmortem(report: Document, language: Language = "en") -> str:
         return f"## {voice.title('Postmortem')}\n\n{voice.spoken(_NO_INCIDENT)}"
     lost, verdict = incident.lost, incident.verdict
     stood = _UNKNOWN if lost.stalled_s is None else duration(lost.stalled_s)
-    steps = _STEPS(
-        done=_UNKNOWN if lost.last_completed_step is None else lost.last_completed_step,
-        stored=_UNKNOWN if lost.last_persisted_step is None else lost.last_persisted_step,
-    )
+    done, stored = (_UNKNOWN if one is None else one for one in (lost.last_completed_step, lost.last_persisted_step))
+    steps = _STEPS(done=done, stored=stored)
     said = [verdict.summary] if language == "en" or isinstance(verdict.summary, Said) else []
     facts: list[tuple[str, list[str]]] = [
         ("Impact", [_WAITED(ranks=incident.blast_radius.ranks_waiting), steps, _STOOD(time=stood)]),
@@ -87,15 +85,9 @@ def postmortem(report: Document, language: Language = "en") -> str:
     lines = [f"## {voice.title('Postmortem')}"]
     for title, points in facts:
         lines += ["", f"### {voice.title(title)}", "", *(f"- {voice.spoken(point)}" for point in points)]
-    lines += [
-        "",
-        f"### {voice.title('Action items')}",
-        "",
-        f"| {' | '.join(map(voice.spoken, _COLUMNS))} |",
-        "|---|---|---|",
-    ]
-    lines += [f"| {cell(voice.todo(action))} | {voice.owner(action)} | |" for action in incident.actions[:_ROWS]]
-    return "\n".join([*lines, "| … | | |"])
+    rows = [f"| {cell(voice.todo(action))} | {voice.owner(action)} | |" for action in incident.actions[:_ROWS]]
+    lines += ["", f"### {voice.title('Action items')}", "", f"| {' | '.join(map(voice.spoken, _COLUMNS))} |"]
+    return "\n".join([*lines, "|---|---|---|", *rows, "| … | | |"])
 
 
 def code(text: str) -> str:
@@ -160,26 +152,15 @@ def _evidence(incident: Incident) -> list[str]:
 
 
 def _checked(incident: Incident, voice: Voice) -> list[str]:
-    found = summary.checked(incident, voice.spoken)
-    return (
-        [f"## {voice.title('Looked at and found clean')}", "\n".join(f"- {code(text)}" for text in found)]
-        if found
-        else []
-    )
+    found = [f"- {code(text)}" for text in summary.checked(incident, voice.spoken)]
+    return [f"## {voice.title('Looked at and found clean')}", "\n".join(found)] if found else []
 
 
 def _evidence_rows(item: Evidence) -> list[tuple[str, str, str, str]]:
-    if not item.refs:
-        return [(_SIDE[item.direction], cell(item.claim), "–", "–")]
-    return [
-        (
-            "" if index else _SIDE[item.direction],
-            "" if index else cell(item.claim),
-            cell(summary.place(ref)),
-            cell(ref.text),
-        )
-        for index, ref in enumerate(item.refs)
-    ]
+    """The fact stands beside the first of its places."""
+    places = [(cell(summary.place(ref)), cell(ref.text)) for ref in item.refs] or [("–", "–")]
+    first = (_SIDE[item.direction], cell(item.claim))
+    return [(*(("", "") if index else first), *place) for index, place in enumerate(places)]
 
 
 def _coverage(report: Document) -> list[str]:
@@ -199,31 +180,21 @@ def _ledger(report: Document) -> list[str]:
 
 def _settings(report: Document) -> list[str]:
     """Settings that differ, or cannot work."""
-    rows = [
-        (cell(row.name), cell("; ".join(f"{value}: {who}" for value, who in row.values.items())), cell(row.note))
-        for row in report.environment[:_ROWS]
-    ]
-    if not rows:
-        return []
-    return [
-        "## Settings",
-        _table(("setting", "values, and who has them", "note"), rows),
-        *_more(len(report.environment), "settings"),
-    ]
+    rows = []
+    for row in report.environment[:_ROWS]:
+        values = "; ".join(f"{value}: {who}" for value, who in row.values.items())
+        rows.append((cell(row.name), cell(values), cell(row.note)))
+    table = _table(("setting", "values, and who has them", "note"), rows)
+    return ["## Settings", table, *_more(len(report.environment), "settings")] if rows else []
 
 
 def _alternatives(incident: Incident) -> str:
     if not incident.alternatives:
         return "None was considered."
-    rows = [
-        (
-            KIND[other.kind],
-            CAUSE[other.cause] if other.cause else "–",
-            cell(", ".join([*map(str, other.ranks[:8]), *other.hosts[:8]])),
-            cell(other.why_not),
-        )
-        for other in incident.alternatives[:_ROWS]
-    ]
+    rows = []
+    for other in incident.alternatives[:_ROWS]:
+        cause, who = CAUSE[other.cause] if other.cause else "–", [*map(str, other.ranks[:8]), *other.hosts[:8]]
+        rows.append((KIND[other.kind], cause, cell(", ".join(who)), cell(other.why_not)))
     return _table(("kind", "cause", "who", "why not"), rows)
 
 

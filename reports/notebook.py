@@ -37,8 +37,8 @@ def repr_html(report: Document) -> str:
         f"<p>{_text(ENGLISH.why(incident))}</p>",
         "<table><tbody>",
         *(
-            f'<tr><th scope="row">{_text(row.label)}</th><td>{_text(row.text)}</td></tr>'
-            for row in summary.facts(incident)
+            f'<tr><th scope="row">{_text(label)}</th><td>{_text(text)}</td></tr>'
+            for label, text in summary.facts(incident)
         ),
         "</tbody></table>",
         f"<p><small>{_text(' · '.join(summary.coverage(report)))}</small></p>",

@@ -1,6 +1,6 @@
 """The verdict as rows of label and text: what terminal, Markdown, page and notebook all show first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from forensics.model.causes import CAUSES
@@ -93,25 +93,18 @@ def place(ref: Ref) -> str:
 def coverage(report: Document) -> list[str]:
     """The parts of the coverage strip; a verdict is never shown without it."""
     seen = report.coverage
-    seen_count = _total(seen.ranks_seen)
-    parts = [
-        f"{seen_count:,} of {plural(seen.ranks_expected, 'rank')}"
-        if seen.ranks_expected
-        else plural(seen_count, "rank")
-        if seen_count
-        else "ranks not named",
-        plural(len(seen.hosts_seen), "host") if seen.hosts_seen else "hosts not named",
-    ]
+    number = count(",".join(seen.ranks_seen))
+    read = plural(number, "rank") if number else "ranks not named"
+    parts = [f"{number:,} of {plural(seen.ranks_expected, 'rank')}" if seen.ranks_expected else read]
+    parts += [plural(len(seen.hosts_seen), "host") if seen.hosts_seen else "hosts not named"]
     for name, source in seen.sources.items():
-        words = name.replace("_", " ")
-        ranks = _total(source.ranks)
+        ranks = count(",".join(source.ranks))
         errors = f", {plural(source.errors, 'error')}" if source.errors else ""
         what = plural(ranks, "rank") if ranks else plural(source.files, "file")
-        parts.append(f"{words}: {what}{errors}")
+        parts.append(f"{name.replace('_', ' ')}: {what}{errors}")
     bound = seen.clock.skew_bound_s
-    parts.append(
-        "clock error not known" if bound is None or bound != bound else f"clock error ≤ {max(bound * 1000, 1):,.0f} ms"
-    )
+    told = f"clock error ≤ {max((bound or 0) * 1000, 1):,.0f} ms"
+    parts.append("clock error not known" if bound is None or bound != bound else told)
     if seen.lines.total:
         parts.append(f"{100 * seen.lines.unrecognised / seen.lines.total:.1f}% of lines not recognised")
     if seen.unreadable:
@@ -132,15 +125,8 @@ def nobody_missing(report: Document) -> str:
     world = report.coverage.world
     if world.size is None:
         return "the number of ranks is not known, so others may have left no record"
-    return (
-        "no rank (the only one has a record)"
-        if world.size == 1
-        else f"no rank ({world.size:,} of {world.size:,} have records)"
-    )
-
-
-def _total(parts: Sequence[str]) -> int:
-    return count(",".join(parts))
+    all_of = "the only one has a record" if world.size == 1 else f"{world.size:,} of {world.size:,} have records"
+    return f"no rank ({all_of})"
 
 
 def _runs_on(verdict: Verdict) -> str:
@@ -234,12 +220,9 @@ def _affected(incident: Incident) -> str:
 
 def _progress(incident: Incident) -> str:
     lost = incident.lost
-    steps = [
-        ("completed", lost.last_completed_step),
-        ("checkpoint written", lost.last_saved_step),
-        ("checkpoint stored", lost.last_persisted_step),
-    ]
-    known = [f"{word} {step}" for word, step in steps if step is not None]
+    saved = {"checkpoint written": lost.last_saved_step, "checkpoint stored": lost.last_persisted_step}
+    steps = {"completed": lost.last_completed_step, **saved}
+    known = [f"{word} {step}" for word, step in steps.items() if step is not None]
     parts = [f"last step {', '.join(known)}"] if known else []
     if lost.checkpoint and lost.lost_steps is not None:
         parts.append(f"from {lost.checkpoint} on {plural(lost.lost_steps, 'step')} to do again")

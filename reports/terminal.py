@@ -4,7 +4,7 @@ The whole text cuts no sentence, no `file:line` and no command; where there is t
 one has LINES lines: what weighs least is left out, never the answer nor its command, and only a message is cut, in its middle.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from forensics.model.incident import Action, Document, Incident
@@ -139,8 +139,9 @@ def render(
     _why(page, incident, voice)
     _side(page, "against", "contradicts", incident, voice, voice.nothing)
     _side(page, "unseen", "not recorded", incident, voice, voice.missing(report), lacks=bool(summary.missing(report)))
-    _checked(page, incident, voice)
-    _remaining(page, incident, voice)
+    _rows(page, "checked", summary.checked(incident, voice.spoken), _CLAIM, voice)
+    if is_undecided(incident.verdict):  # the explanations that are left
+        _rows(page, "not excluded", map(voice.other, others(incident)[:_OTHERS]), _CLAIM, voice)
     page.gap()
     for row in voice.facts(incident):
         page.of(_FACTS.get(row.label))
@@ -165,9 +166,8 @@ def _brief(page: _Page, report: Document, voice: Voice) -> list[str]:
     shown = page.brief(LINES - 1)
     left = sum(1 for line in page.lines if line.strip()) - len(shown)
     page.of(None)
-    page.row(
-        voice.row("read"), voice.comma.join((*voice.coverage(report)[:2], *([voice.rest.format(left)] if left else [])))
-    )
+    rest = [voice.rest.format(left)] if left else []
+    page.row(voice.row("read"), voice.comma.join([*voice.coverage(report)[:2], *rest]))
     return [*shown, *page.parts[-1].lines]
 
 
@@ -206,39 +206,28 @@ def _side(
     """What speaks against it, or is not there; else `otherwise`, which is worth a line of few only where something is missing."""
     claims = summary.evidence(incident, direction)
     said = [text for item in claims if (text := voice.claim(item))]
-    for index, text in enumerate(said[:_SIDES]):
-        page.of(_AGAINST if direction == "against" else _UNSEEN, label)
-        page.row("" if index else voice.row(label), text)
+    _rows(page, label, said[:_SIDES], _AGAINST if direction == "against" else _UNSEEN, voice)
     if not said:
         page.of(_UNSEEN if lacks else None)
         page.row(voice.row(label), voice.unsaid if claims else otherwise)
     _more(page, len(said) - _SIDES, voice)
 
 
-def _checked(page: _Page, incident: Incident, voice: Voice) -> None:
-    """What was looked at and found clean."""
-    for index, text in enumerate(summary.checked(incident, voice.spoken)):
-        page.of(_CLAIM, "checked")
-        page.row("" if index else voice.row("checked"), text)
-
-
-def _remaining(page: _Page, incident: Incident, voice: Voice) -> None:
-    """Where nothing is decided: the explanations that are left."""
-    if not is_undecided(incident.verdict):
-        return
-    for index, other in enumerate(others(incident)[:_OTHERS]):
-        page.of(_CLAIM, "not excluded")
-        page.row("" if index else voice.row("not excluded"), voice.other(other))
+def _rows(page: _Page, label: str, texts: Iterable[str], weight: int | None, voice: Voice) -> None:
+    """Texts under one label."""
+    for index, text in enumerate(texts):
+        page.of(weight, label)
+        page.row("" if index else voice.row(label), text)
 
 
 def _settings(page: _Page, report: Document, voice: Voice) -> None:
     """What is set differently, or cannot work as meant."""
-    for index, one in enumerate(report.environment[:_SETTINGS]):
+    texts = []
+    for one in report.environment[:_SETTINGS]:
         values = (f"{value} ({voice.spoken(who) or who})" for value, who in one.values.items())
         note = voice.spoken(one.note)
-        page.of(None)
-        text = f"{one.name}{voice.colon}{voice.comma.join(values)}{f'; {note}' if note else ''}"
-        page.row("" if index else voice.row("settings"), text)
+        texts.append(f"{one.name}{voice.colon}{voice.comma.join(values)}{f'; {note}' if note else ''}")
+    _rows(page, "settings", texts, None, voice)
     _more(page, len(report.environment) - _SETTINGS, voice)
 
 

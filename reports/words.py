@@ -19,9 +19,8 @@ KIND: Mapping[Kind, Said] = {
 }
 CHECK_FAILED = Said("CHECK FAILED", "检查未通过")  # of a host; nothing was launched
 CAUSE: Mapping[Cause, Said] = {cause: row.title for cause, row in CAUSES.items()}
-UNSEEN = Said(
-    "never entered the collective", "未进入该操作"
-)  # where no stack and no record shows that its process lived
+# Where no stack and no record shows that its process lived.
+UNSEEN = Said("never entered the collective", "未进入该操作")
 STUCK: Mapping[Site, str] = {  # after "is stuck"
     "data_loading": "in data loading",
     "checkpoint_io": "reading or writing a checkpoint",
@@ -86,56 +85,41 @@ UNRECORDED: Mapping[Kind, Said] = {
     "launch": Said("which ranks did not come is not recorded", "未记录哪些 rank 没有到达"),
     "slow": Said("which ranks do the same work is not recorded", "未记录哪些 rank 承担相同的工作"),
 }
-ACTION: Mapping[
-    ActionKind, tuple[Said, Said, Said]
-] = {  # what to do, the same about a target, and who normally does it
+_MODEL, _SCHEDULER = Said("model team", "模型团队"), Said("scheduler", "调度")
+_OPERATIONS = Said("data-centre operations", "机房运维")
+# What to do, the same about a target, and who normally does it.
+ACTION: Mapping[ActionKind, tuple[Said, Said, Said]] = {
     "ignore": (
         Said("Nothing has to be repaired", "无需修复"),
         Said("Nothing has to be repaired in {}", "{} 无需修复"),
         Said("nobody", "无"),
     ),
-    "restart_job": (Said("Restart the job", "重启作业"), Said("Restart {}", "从 {} 重启"), Said("scheduler", "调度")),
+    "restart_job": (Said("Restart the job", "重启作业"), Said("Restart {}", "从 {} 重启"), _SCHEDULER),
     "rollback": (
         Said("Load an older checkpoint", "回退到更早的检查点"),
         Said("Load {}", "回退到 {} 之前的检查点"),
-        Said("model team", "模型团队"),
+        _MODEL,
     ),
-    "skip_data": (
-        Said("Skip the data", "跳过这批数据"),
-        Said("Skip {}", "跳过 {} 的数据"),
-        Said("model team", "模型团队"),
-    ),
-    "drain_node": (Said("Drain the host", "隔离节点"), Said("Drain {}", "隔离 {}"), Said("scheduler", "调度")),
-    "reset_gpu": (
-        Said("Reset the GPU", "复位 GPU"),
-        Said("Reset {}", "复位 {}"),
-        Said("data-centre operations", "机房运维"),
-    ),
-    "reboot_node": (
-        Said("Reboot the host", "重启节点"),
-        Said("Reboot {}", "重启 {}"),
-        Said("data-centre operations", "机房运维"),
-    ),
+    "skip_data": (Said("Skip the data", "跳过这批数据"), Said("Skip {}", "跳过 {} 的数据"), _MODEL),
+    "drain_node": (Said("Drain the host", "隔离节点"), Said("Drain {}", "隔离 {}"), _SCHEDULER),
+    "reset_gpu": (Said("Reset the GPU", "复位 GPU"), Said("Reset {}", "复位 {}"), _OPERATIONS),
+    "reboot_node": (Said("Reboot the host", "重启节点"), Said("Reboot {}", "重启 {}"), _OPERATIONS),
     "inspect_hardware": (
         Said("Inspect the hardware", "检查硬件"),
         Said("Inspect the hardware of {}", "检查 {} 的硬件"),
-        Said("data-centre operations", "机房运维"),
+        _OPERATIONS,
     ),
     "inspect_network": (
         Said("Inspect the network", "检查网络"),
         Said("Inspect the network of {}", "检查 {} 的网络"),
         Said("network operations", "网络运维"),
     ),
-    "check_code": (Said("Check the code", "检查代码"), Said("Check {}", "检查 {}"), Said("model team", "模型团队")),
-    "check_data": (
-        Said("Check the data", "检查数据"),
-        Said("Check {}", "检查 {} 的数据"),
-        Said("model team", "模型团队"),
-    ),
+    "check_code": (Said("Check the code", "检查代码"), Said("Check {}", "检查 {}"), _MODEL),
+    "check_data": (Said("Check the data", "检查数据"), Said("Check {}", "检查 {} 的数据"), _MODEL),
     "check_config": (
         Said("Check the settings", "检查配置"),
         Said("Check the settings of {}", "检查 {} 的配置"),
-        Said("model team", "模型团队"),
+        _MODEL,
     ),
     "collect_more": (
         Said("Collect more evidence", "收集更多证据"),

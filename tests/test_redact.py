@@ -17,9 +17,8 @@ from click.testing import CliRunner
 from forensics import Report, analyze, read
 from forensics.cli import cli
 from forensics.model.said import encoded
-from forensics.redact.bundles import rewrite
+from forensics.redact.bundles import renaming_of, rewrite, words_of_formats
 from forensics.redact.names import Found, Renaming, find
-from forensics.redact.renaming import renaming_of, words_of_formats
 from forensics.redact.reports import redacted
 from parsers.engine.secrets import MASK, mask
 from tests import analysed

@@ -25,7 +25,7 @@ from forensics.cli.answering import AskedGroup
 from forensics.cli.reading import BUNDLE_HELP
 from reports import outputs
 
-EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
+EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 130, 143
 
 # The commands, by what a person wants, and the module of each.
 _TASKS: Mapping[str, Mapping[str, str]] = {
@@ -130,12 +130,12 @@ def _run() -> int:
         outputs.silence()
         click.echo(f"Error: cannot write to standard output: {error.strerror or error}", err=True)
     except BaseException as error:
-        if not _is_defect(error) or {"-v", "--verbose"} & set(sys.argv[1:2]):
+        # An error of the program; a panic of polars is one, though none by its class.
+        is_defect = isinstance(error, Exception) or type(error).__name__ == "PanicException"
+        if not is_defect or {"-v", "--verbose"} & set(sys.argv[1:2]):
             raise
-        what = str(error).partition("\n")[0]
-        click.echo(
-            f"Error: internal error, {type(error).__name__}: {_shown(what)} (forensics -v … shows where)", err=True
-        )
+        what = f"{type(error).__name__}: {_shown(str(error).partition(chr(10))[0])}"
+        click.echo(f"Error: internal error, {what} (forensics -v … shows where)", err=True)
     return EXIT_INTERNAL
 
 
@@ -144,8 +144,3 @@ def _shown(text: str) -> str:
     from reports.sanitize import clean
 
     return clean(text, "keep")
-
-
-def _is_defect(error: BaseException) -> bool:
-    """An error of the program; a panic of polars is one, though none by its class."""
-    return isinstance(error, Exception) or type(error).__name__ == "PanicException"

@@ -32,8 +32,7 @@ from forensics.model.errors import NotALayout
 from reports import outputs
 
 if TYPE_CHECKING:
-    from forensics.model.incident import Incident, Verdict
-    from forensics.model.past import Past
+    from forensics.model.incident import Verdict
     from forensics.report import Report
     from parsers import Evidence
     from reports.language import Language
@@ -84,10 +83,6 @@ def detailed_code(verdict: "Verdict") -> int:
         return 0
     is_open = verdict.kind == "unknown" or (verdict.undecided and not (verdict.ranks or verdict.cycle or verdict.hosts))
     return _DETAILED["unknown" if is_open else verdict.status]
-
-
-def _primary(report: "Report") -> "Incident":
-    return report.incidents[report.primary]
 
 
 @click.command(
@@ -199,24 +194,21 @@ def analyze(
     if redact and len(bundles) > 1:
         raise click.UsageError("--redact takes one bundle: `forensics redact` each, then analyze what it wrote")
     if redact and "-" in bundles:
-        raise click.UsageError(
-            "--redact reads the bundle twice, and standard input can be read once: save it to a file"
-        )
+        once = "standard input can be read once: save it to a file"
+        raise click.UsageError(f"--redact reads the bundle twice, and {once}")
+    first = "`forensics redact` first, then analyze what it wrote"
     if redact and taught:
-        raise click.UsageError(
-            "--redact does not ask --knowledge: `forensics redact` first, then analyze what it wrote"
-        )
+        raise click.UsageError(f"--redact does not ask --knowledge: {first}")
     if redact and tables:
-        raise click.UsageError("--tables are not redacted: `forensics redact` first, then analyze what it wrote")
+        raise click.UsageError(f"--tables are not redacted: {first}")
     if (each or each_in is not None) and (html or json_file or markdown or trace or tables or opened or redact):
         raise click.UsageError("--each says a line of each bundle: analyze one alone to write files of it")
     if opened and html is None:
         html = str(Path(tempfile.mkdtemp(prefix="forensics-")) / "incident.html")
     targets = [target for target in (html, json_file, markdown, trace, "-" if compact else None) if target]
     if targets.count("-") > 1:
-        raise click.UsageError(
-            "only one of --html -, --json -, --markdown -, --trace - and --compact can have standard output"
-        )
+        several = "--html -, --json -, --markdown -, --trace - and --compact"
+        raise click.UsageError(f"only one of {several} can have standard output")
     files = [target for target in targets if target != "-"]
     for bundle in bundles:
         if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
@@ -228,7 +220,11 @@ def analyze(
         from forensics.model.past import Past
         from forensics.model.steps import Steps
 
-    past = _past(kept) if kept and not redact else Past()  # names of other bundles are not redacted
+    past = Past()
+    if kept and not redact:  # names of other bundles are not redacted
+        from forensics.cli.history import past_of
+
+        past = past_of(kept)
     steps = Steps()
     telling = Told(steps)
 
@@ -256,7 +252,7 @@ def analyze(
         status = batch.run(
             every,
             lambda bundle: judged(bundle)[1],
-            lambda report: detailed_code(_primary(report).verdict) if detailed_exitcode else 0,
+            lambda report: detailed_code(report.verdict) if detailed_exitcode else 0,
             as_json=compact,
             say=lambda line: outputs.write(outputs.STANDARD, line),
         )
@@ -296,13 +292,7 @@ def analyze(
     for line in steps.lines if profile else ():
         click.echo(line, err=True)
     if detailed_exitcode:
-        context.exit(detailed_code(_primary(report).verdict))
-
-
-def _past(file: str) -> "Past":
-    from forensics.cli.history import past_of
-
-    return past_of(file)
+        context.exit(detailed_code(report.verdict))
 
 
 def _width() -> int | None:

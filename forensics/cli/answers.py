@@ -15,7 +15,6 @@ from forensics.cli.standing import left_unread, standing
 from forensics.model.errors import NoSuch
 
 if TYPE_CHECKING:
-    from forensics.model.incident import Incident
     from forensics.report import Report
     from parsers import Evidence
 
@@ -50,14 +49,13 @@ class Answers:
     def evidence(self, bundle: str = "", claim: str = "", context: int = 2) -> str:
         """What the verdict rests on, with the lines around each place as they stand in the bundle: claims for it, against it, and
         what is not recorded. `claim`: the id of one of them, such as "E2"; else all."""
-        incident = _primary(self._report(bundle))
+        incident = self._report(bundle).incident
         asked = [one for one in incident.evidence if claim in ("", one.id)]
         if not asked and not claim:
             return f"the verdict rests on no line: {incident.verdict.status_rule}"
         if not asked:
-            raise NoSuch(
-                f"no claim is called {claim!r}; there are {', '.join(one.id for one in incident.evidence) or 'none'}"
-            )
+            there = ", ".join(one.id for one in incident.evidence) or "none"
+            raise NoSuch(f"no claim is called {claim!r}; there are {there}")
         lines = []
         for one in asked:
             lines.append(f"{one.id} ({one.direction}): {one.claim}")
@@ -163,10 +161,6 @@ class Answers:
         told = [] if not line else around(self._path(bundle), file, line, min(max(context, 0), CONTEXT))
         digest = [] if any(text in row for _, row in told) else [f"    {text}"]
         return [*digest, *(f"    {'>' if number == line else ' '} {number}: {row}" for number, row in told)]
-
-
-def _primary(report: "Report") -> "Incident":
-    return report.incidents[report.primary]
 
 
 def _numbered(file: str, at: int, number: int, text: str) -> str:

@@ -41,30 +41,18 @@ def run(
     for bundle in bundles:
         try:
             report = conclude(bundle)
-        except Unreadable as error:
-            say(_failed(bundle, error.message, as_json=as_json))
-            continue
         except Exception as error:
-            failed = True
-            say(
-                _failed(
-                    bundle,
-                    f"internal error, {type(error).__name__}: {str(error).partition(chr(10))[0]}",
-                    as_json=as_json,
-                )
-            )
+            reason = error.message if isinstance(error, Unreadable) else f"internal error, {_first_line(error)}"
+            failed |= not isinstance(error, Unreadable)
+            say(compact.failed(bundle, reason) if as_json else _line(bundle, f"NOT READ  {reason}"))
             continue
         codes.append(code_of(report))
         say(compact.render(report, bundle) if as_json else _line(bundle, compact.headline(report)))
-    if failed:
-        return EXIT_INTERNAL
-    return max(codes) if codes else EXIT_UNREADABLE
+    return EXIT_INTERNAL if failed else max(codes, default=EXIT_UNREADABLE)
 
 
-def _failed(bundle: str, reason: str, *, as_json: bool) -> bytes:
-    from reports import compact
-
-    return compact.failed(bundle, reason) if as_json else _line(bundle, f"NOT READ  {reason}")
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
 def _line(bundle: str, text: str) -> bytes:

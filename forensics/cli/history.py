@@ -190,22 +190,19 @@ def _suspects(past: "Past") -> Cells:
             f"{one.chance:.2g}", last, ", ".join(says),
         ))  # fmt: skip
     listed = {row[1] for row in rows}
-    return rows + [
-        ("host", host, 0, 0, 0, "", "", "", "known to be bad") for host in past.known_bad if host not in listed
-    ]
+    unlisted = (host for host in past.known_bad if host not in listed)
+    return rows + [("host", host, 0, 0, 0, "", "", "", "known to be bad") for host in unlisted]
 
 
 def _faults(incidents: "Sequence[PastIncident]") -> Cells:
     found: dict[str, list[PastIncident]] = defaultdict(list)
     for one in incidents:
         found[one.signature].append(one)
-    return [
-        (
-            len(same), min(one.time_utc or "" for one in same)[:10], max(one.time_utc or "" for one in same)[:10],
-            len(_hosts(same)), _hours(same), signature,
-        )
-        for signature, same in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-    ]  # fmt: skip
+    rows: Cells = []
+    for signature, same in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        days = sorted((one.time_utc or "")[:10] for one in same)
+        rows.append((len(same), days[0], days[-1], len(_hosts(same)), _hours(same), signature))
+    return rows
 
 
 def _weeks(incidents: "Sequence[PastIncident]") -> Cells:
@@ -213,16 +210,11 @@ def _weeks(incidents: "Sequence[PastIncident]") -> Cells:
     found: dict[str, list[PastIncident]] = defaultdict(list)
     for one in incidents:
         found[_week(one.time_utc)].append(one)
-    return [
-        (
-            week,
-            len(same),
-            ", ".join(sorted({one.kind for one in same})),
-            " ".join(sorted(_hosts(same))[:_HOSTS]),
-            _hours(same),
-        )
-        for week, same in sorted(found.items(), reverse=True)
-    ]
+    rows: Cells = []
+    for week, same in sorted(found.items(), reverse=True):
+        kinds = ", ".join(sorted({one.kind for one in same}))
+        rows.append((week, len(same), kinds, " ".join(sorted(_hosts(same))[:_HOSTS]), _hours(same)))
+    return rows
 
 
 def _week(time_utc: str | None) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 EXIT_DIFFERENT = 10
 _FORMATS = ("table", "csv", "jsonl", "parquet")
+_LEVELS = ("info", "warn", "warning", "error", "fatal")
+_SINCE = "From then on: HH:MM[:SS] of any day, or 2026-11-20T10:05 (UTC)."
 
 
 def _time(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
@@ -40,17 +42,10 @@ def _time(_: click.Context, __: click.Parameter, text: str | None) -> str | None
 def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that `show` and `events` share."""
     options = (
-        click.option(
-            "--since",
-            metavar="TIME",
-            callback=_time,
-            help="From then on: HH:MM[:SS] of any day, or 2026-11-20T10:05 (UTC).",
-        ),
+        click.option("--since", metavar="TIME", callback=_time, help=_SINCE),
         click.option("--until", metavar="TIME", callback=_time, help="Up to then."),
         click.option("--source", metavar="NAME", help="Of one source or parser only, e.g. nccl, xid, flight, stack."),
-        click.option(
-            "--level", type=click.Choice(["info", "warn", "warning", "error", "fatal"]), help="At least so grave."
-        ),
+        click.option("--level", type=click.Choice(_LEVELS), help="At least so grave."),
         click.option("--last", type=click.IntRange(1), metavar="N", help="The last N with a time."),
     )
     for option in reversed(options):
@@ -110,49 +105,33 @@ def _listed(name: str, there: list[Any]) -> str:
     return ", ".join(there[:12]) + (f", … ({len(there)} in all)" if len(there) > 12 else "") or f"no {name}"
 
 
-def _ask(bundle: str, output: str, options: dict[str, Any], **subject: Any) -> None:
-    ready(output, bundle)
-    try:
-        put(shown(read_bundle(bundle), options, **subject), output)
-    except NoSuch as error:
-        raise click.UsageError(str(error)) from error
-
-
 @click.group(cls=AskedGroup, examples=("forensics show rank 5 bundle/ --last 20",))
 def show() -> None:
     """Show what the bundle says of one rank, group or host, in order of time."""
 
 
-@show.command(
-    "rank", examples=("forensics show rank 5 bundle/ --since 10:05 --until 10:06 --level warn",), groups=_WHICH
+def _show(name: str, kind: type, told: str, example: str) -> None:
+    @show.command(name, help=told, examples=(f"forensics show {name} {example}",), groups=_WHICH)
+    @click.argument(name, type=kind)
+    @click.argument("bundle")
+    @_filters
+    @OUTPUT
+    def asked(bundle: str, output: str, **options: Any) -> None:
+        ready(output, bundle)
+        try:
+            put(shown(read_bundle(bundle), options, **{name: options.pop(name)}), output)
+        except NoSuch as error:
+            raise click.UsageError(str(error)) from error
+
+
+_show(
+    "rank",
+    int,
+    "The merged timeline of RANK from every source in BUNDLE.",
+    "5 bundle/ --since 10:05 --until 10:06 --level warn",
 )
-@click.argument("rank", type=int)
-@click.argument("bundle")
-@_filters
-@OUTPUT
-def show_rank(rank: int, bundle: str, output: str, **options: Any) -> None:
-    """The merged timeline of RANK from every source in BUNDLE."""
-    _ask(bundle, output, options, rank=rank)
-
-
-@show.command("group", examples=("forensics show group default_pg bundle/ --last 20",), groups=_WHICH)
-@click.argument("group")
-@click.argument("bundle")
-@_filters
-@OUTPUT
-def show_group(group: str, bundle: str, output: str, **options: Any) -> None:
-    """What ranks did in process group GROUP."""
-    _ask(bundle, output, options, group=group)
-
-
-@show.command("host", examples=("forensics show host node0024 bundle/ --level error",), groups=_WHICH)
-@click.argument("host")
-@click.argument("bundle")
-@_filters
-@OUTPUT
-def show_host(host: str, bundle: str, output: str, **options: Any) -> None:
-    """What was said on HOST, by its kernel and by its ranks."""
-    _ask(bundle, output, options, host=host)
+_show("group", str, "What ranks did in process group GROUP.", "default_pg bundle/ --last 20")
+_show("host", str, "What was said on HOST, by its kernel and by its ranks.", "node0024 bundle/ --level error")
 
 
 @click.command(
@@ -181,16 +160,12 @@ def events(bundle: str, where: str | None, form: str | None, output: str, **opti
     evidence = read_bundle(bundle)
     frame = pl.concat([case.tables["events"] for case in cases_of(evidence)]).drop("detail")
     try:
-        frame = narrowed(
-            frame.sort("time_ns", "file", "line", nulls_last=True),
-            _wanted(options),
-            of_parsers(evidence.tables["files"]),
-        )
+        ordered = frame.sort("time_ns", "file", "line", nulls_last=True)
+        frame = narrowed(ordered, _wanted(options), of_parsers(evidence.tables["files"]))
     except NoSuch as error:
         raise click.UsageError(str(error)) from error
-    frame = frame.insert_column(
-        0, pl.from_epoch(frame["time_ns"], time_unit="ns").dt.replace_time_zone("UTC").alias("time")
-    )
+    time = pl.from_epoch("time_ns", time_unit="ns").dt.replace_time_zone("UTC").alias("time")
+    frame = frame.select(time, pl.all())
     if where:
         try:
             frame = pl.SQLContext(events=frame).execute(f"SELECT * FROM events WHERE {where}", eager=True)

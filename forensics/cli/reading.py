@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -30,7 +31,6 @@ BUNDLE_HELP = (
     "`parse` kept."
 )
 
-
 LIMIT = click.option(
     "--limit",
     "limits",
@@ -38,8 +38,6 @@ LIMIT = click.option(
     metavar="NAME=N",
     help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
 )
-
-
 TOLERANCE = click.option(
     "--tolerance",
     "tolerances",
@@ -47,8 +45,6 @@ TOLERANCE = click.option(
     metavar="NAME=SHARE",
     help="How far figures may differ by design: loss (built in: 50%), replicas (0); may be repeated.",
 )
-
-
 EXPECT = click.option(
     "--expect",
     "expectations",
@@ -56,15 +52,11 @@ EXPECT = click.option(
     metavar="NAME=N",
     help="What a step should reach: step (seconds), tflops, rate, as the log prints them; may be repeated.",
 )
-
-
 ENGINE = click.option(
     "--engine",
     metavar="dask://HOST:PORT",
     help="Read on the workers of a Dask cluster that see the bundle at the same path or URL.",
 )
-
-
 KNOWLEDGE = click.option(
     "--knowledge",
     "taught",
@@ -221,12 +213,8 @@ def read_bundle(
     bounds, workers, own = limits_of(limits), _workers(engine), _parsers(taught)
     with _progress() as progress:
         try:
-            return joined(
-                [
-                    read(bundle, parsers=own, progress=progress, limits=bounds, map=workers, year=year)
-                    for bundle in bundles
-                ]
-            )
+            each = partial(read, parsers=own, progress=progress, limits=bounds, map=workers, year=year)
+            return joined([each(bundle) for bundle in bundles])
         except BundleError as error:
             raise Unreadable(str(error)) from error
 

@@ -25,8 +25,7 @@ def redact(bundle: str, out: str, names: str | None) -> None:
         raise click.UsageError(refused)
     import msgspec
 
-    from forensics.redact.bundles import rewrite
-    from forensics.redact.renaming import renaming_of
+    from forensics.redact.bundles import renaming_of, rewrite
     from parsers import BundleError
 
     evidence = read_bundle(bundle)
@@ -51,7 +50,7 @@ def redact(bundle: str, out: str, names: str | None) -> None:
 
 def redacted_report(bundle: str, evidence: "Evidence", report: "Report") -> "Report":
     """The report as it may be shown; raises click's error where the bundle cannot be read again."""
-    from forensics.redact.renaming import renaming_of
+    from forensics.redact.bundles import renaming_of
     from forensics.redact.reports import redacted
     from parsers import BundleError
 

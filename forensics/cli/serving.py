@@ -35,16 +35,8 @@ def server(answers: Answers) -> "MCPServer[object]":
     how = _HOW.format(folder=os.path.basename(answers.place), names=names or "one archive")
     made: MCPServer[object] = MCPServer(TOOL_NAME, version=__version__, instructions=how, log_level="WARNING")
     look = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    asked = (
-        answers.analyze,
-        answers.evidence,
-        answers.explain,
-        answers.show,
-        answers.unread,
-        answers.groups,
-        answers.search,
-    )
-    for question in asked:
+    first = (answers.analyze, answers.evidence, answers.explain)
+    for question in (*first, answers.show, answers.unread, answers.groups, answers.search):
         made.add_tool(_told(question), annotations=look, structured_output=False)
     return made
 

@@ -64,7 +64,7 @@ def setup(
     elif bundle is not None:
         text = _missing(bundle)
     elif len(topics) == 1 and topics[0] in launchers:
-        text = printed(topics[0], vendor or "nvidia")
+        text = printed(topics[0], vendor or _USUAL)
     elif topics:
         text = _rows(topics, vendor)
     else:
@@ -81,10 +81,8 @@ def _overview() -> str:
     from forensics.setup.rows import settings
 
     table = settings()
-    lines = [
-        "What makes an incident decidable. `forensics setup LAUNCHER --vendor VENDOR` prints it to read and paste.",
-        "",
-    ]
+    how = "`forensics setup LAUNCHER --vendor VENDOR` prints it to read and paste."
+    lines = [f"What makes an incident decidable. {how}", ""]
     lines += ["launchers", *(f"  {side.name:<16}{side.what}" for side in table.launcher), ""]
     lines += ["vendors", *(f"  {side.name:<16}{side.what}" for side in table.vendor), ""]
     return "\n".join([*lines, "kinds of evidence", *(f"  {name:<16}{what}" for name, what in table.kinds.items()), ""])
@@ -128,10 +126,8 @@ def _checked(path: str, launcher: str | None, vendor: str | None) -> str:
 
     result = check(_text_of(path), launcher, vendor)
     names = {side.name: side.what for side in (*settings().launcher, *settings().vendor)}
-    shown = (
-        " on ".join(names[one] for one in (result.launcher, result.vendor) if one)
-        or "nothing: --launcher and --vendor tell it"
-    )
+    shown = " on ".join(names[one] for one in (result.launcher, result.vendor) if one)
+    shown = shown or "nothing: --launcher and --vendor tell it"
     lines = [f"read as  {shown}", f"leaves   {', '.join(sorted(result.kept)) or 'nothing'}", ""]
     return "\n".join([*lines, *_undecided(result.undecided, result.missing, result.launcher, result.vendor), ""])
 
@@ -180,15 +176,10 @@ def _missing(bundle: str) -> str:
     report = conclude_evidence(evidence)
     result = lacked(evidence.tables, report)
     kinds = settings().kinds
-    lines = [f"verdict  {clean(report.verdict.summary)}"]
-    lines += [
-        f"there    {', '.join(f'{name} ({number:,} files)' for name, number in result.kept.items()) or 'nothing'}"
-    ]
+    there = ", ".join(f"{name} ({number:,} files)" for name, number in result.kept.items())
+    lines = [f"verdict  {clean(report.verdict.summary)}", f"there    {there or 'nothing'}"]
     lines += [f"not      {', '.join(name for name in kinds if name not in result.kept) or 'nothing'}", ""]
     if result.asked:
-        lines += [
-            "This verdict asks for:",
-            *(f"  - {kinds[kind]} (forensics setup {kind})" for kind in result.asked),
-            "",
-        ]
+        asked = (f"  - {kinds[kind]} (forensics setup {kind})" for kind in result.asked)
+        lines += ["This verdict asks for:", *asked, ""]
     return "\n".join([*lines, *_undecided(result.undecided, result.rows, result.launcher, result.vendor), ""])

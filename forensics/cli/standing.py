@@ -88,8 +88,8 @@ def left_unread(bundle: str, evidence: "Evidence", most: int | None) -> str:
     frame = told(found.lines, ranks)
     shown = frame if most is None else frame.head(most)
     total = int(found.lines["count"].sum())
-    head = f"{total:,} lines of {frame.height:,} forms were read by nobody; " if frame.height else "every line was read"
-    head += "first what at most half of the ranks printed" if frame.height else ""
+    forms = f"{total:,} lines of {frame.height:,} forms were read by nobody"
+    head = f"{forms}; first what at most half of the ranks printed" if frame.height else "every line was read"
     head += f"; the rest was not looked at, {found.ended}" if found.ended else ""
     more = f"… {frame.height - shown.height:,} more forms\n" if shown.height < frame.height else ""
     return f"{head}\n" + (as_table(shown) if shown.height else "") + more

@@ -44,8 +44,10 @@ def entries_of(report: Report) -> list[PastIncident]:
 
 def _entry(report: Report, one: Incident, hosts: list[str], when: str | None, origin: str) -> PastIncident:
     verdict = one.verdict
-    kept = PastIncident(
-        id="",
+    # A better verdict on the same evidence takes its place.
+    content = (origin, one.attempt, report.incidents.index(one))
+    return PastIncident(
+        id=sha256(msgspec.json.encode(content, enc_hook=encoded)).hexdigest()[:16],
         origin=origin,
         bundle=report.bundle.name,
         attempt=one.attempt,
@@ -61,6 +63,3 @@ def _entry(report: Report, one: Incident, hosts: list[str], when: str | None, or
         lost_gpu_hours=one.decision.lost_gpu_hours,
         summary=verdict.summary,
     )
-    number = report.incidents.index(one)  # a better verdict on the same evidence takes its place
-    content = (origin, one.attempt, number)
-    return msgspec.structs.replace(kept, id=sha256(msgspec.json.encode(content, enc_hook=encoded)).hexdigest()[:16])

@@ -71,15 +71,11 @@ def add(file: str | Path, incidents: Sequence[PastIncident]) -> int:
             values = [getattr(one, name) for name in _COLUMNS]
             places = ", ".join("?" * len(values))
             connection.execute(f"INSERT INTO incidents ({', '.join(_COLUMNS)}) VALUES ({places})", values)
-            rows = [
-                (one.id, how, *thing)
-                for how, of in (("accused", one.accused), ("suspected", one.suspected))
-                for thing in of
-            ]
+            told = {"accused": one.accused, "suspected": one.suspected}
+            rows = [(one.id, how, *thing) for how, things in told.items() for thing in things]
             connection.executemany("INSERT INTO accused VALUES (?, ?, ?, ?)", rows)
-            connection.executemany(
-                "INSERT INTO present VALUES (?, ?)", [(one.id, host) for host in sorted({*one.hosts})]
-            )
+            hosts = [(one.id, host) for host in sorted({*one.hosts})]
+            connection.executemany("INSERT INTO present VALUES (?, ?)", hosts)
         return new
 
 

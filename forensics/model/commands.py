@@ -68,8 +68,6 @@ _HERE = regex(r"localhost|127(?:\.\d{1,3}){3}|::1", re.IGNORECASE)  # whoever pr
 
 
 Library = Literal["nccl", "mccl", "hccl", "gloo"]  # of collectives, as PyTorch's process groups are built on it
-
-
 OF_VENDOR: Mapping[Vendor, Library] = {"moore_threads": "mccl", "huawei": "hccl"}  # whose builds have one of their own
 
 
@@ -141,15 +139,14 @@ def stacks(
     says what they wait in."""
     if not pids or (around.launcher in PODS and around.pod(host) is None):
         return None
-    listed = " ".join(str(pid) for pid in pids)
+    look = "py-spy dump --pid $p"
     if is_silent:
         look = "grep -e Name -e State -e TracerPid /proc/$p/status; cat /proc/$p/wchan; echo; cat /proc/$p/stack"
-        return _on(host, f"sh -c 'for p in {listed}; do {look}; done'", around, as_root=True)
-    if is_held:
+    elif is_held:
         look = "grep -e State -e PPid -e TracerPid /proc/$p/status; py-spy dump --nonblocking --pid $p"
-        return _on(host, f"sh -c 'for p in {listed}; do {look}; done'", around, as_root=True)
-    many = f"sh -c 'for p in {listed}; do py-spy dump --pid $p; done'"
-    return _on(host, f"py-spy dump --pid {pids[0]}" if len(pids) == 1 else many, around, as_root=True)
+    elif len(pids) == 1:
+        return _on(host, f"py-spy dump --pid {pids[0]}", around, as_root=True)
+    return _on(host, f"sh -c 'for p in {' '.join(map(str, pids))}; do {look}; done'", around, as_root=True)
 
 
 def kernel_log(host: str | None, around: Surroundings = NOWHERE) -> str | None:
@@ -157,11 +154,6 @@ def kernel_log(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     if around.launcher in PODS and host in around.pods:
         return describe_pod(host)
     return _on_host(host, "dmesg -T", around, as_root=True)
-
-
-def boot_before(host: str | None, around: Surroundings = NOWHERE) -> str | None:
-    """What the kernel of a host said before it was started anew: its ring of messages has only what came since."""
-    return _on_host(host, "journalctl -k -b -1 --no-pager", around, as_root=True)
 
 
 def describe_pod(pod: str | None) -> str | None:
@@ -297,9 +289,7 @@ def file_there(host: str | None, path: str) -> str | None:
 
 def link_test(one: str, other: str) -> str | None:
     """How fast one host writes to the other over RDMA, for ten seconds; the first waits for the second."""
-    if not all(
-        is_plain(name) and not _HERE.fullmatch(name) and not _CONTAINER.fullmatch(name) for name in (one, other)
-    ):
+    if any(not is_plain(name) or _HERE.fullmatch(name) or _CONTAINER.fullmatch(name) for name in (one, other)):
         return None
     test = "timeout 60 ib_write_bw -D 10"
     return f"sh '-c' 'ssh {one} {test} & sleep 3; ssh {other} {test} {one}'"
@@ -360,8 +350,7 @@ def _memory_errors(at: Target) -> str | None:
     """The counters of memory errors of an NVIDIA device, and whether it waits for a reset; of others their state."""
     if at.around.vendor != "nvidia":
         return device(at.host, at.gpu, at.around)
-    of_one = "" if at.gpu is None else f" -i {at.gpu}"
-    return _on_host(at.host, f"nvidia-smi -q -d {_OF_MEMORY}{of_one}", at.around)
+    return _of_vendor(at, {"nvidia": f"nvidia-smi -q -d {_OF_MEMORY}"}, _OF_ONE)
 
 
 def _pci_state(at: Target) -> str | None:
@@ -387,14 +376,10 @@ def _core(at: Target) -> str | None:
     return _on_host(at.host, f"coredumpctl info {at.pids[0]}", at.around, as_root=True) if len(at.pids) == 1 else None
 
 
-def _diagnosis(at: Target) -> str | None:
+def _of_nvidia(at: Target, command: str, *, as_root: bool = False) -> str | None:
+    """On one of NVIDIA's devices."""
     known = at.around.vendor == "nvidia" and at.gpu is not None
-    return _on_host(at.host, f"dcgmi diag -r 3 -i {at.gpu}", at.around) if known else None
-
-
-def _reset(at: Target) -> str | None:
-    known = at.around.vendor == "nvidia" and at.gpu is not None
-    return _on_host(at.host, f"nvidia-smi --gpu-reset -i {at.gpu}", at.around, as_root=True) if known else None
+    return _on_host(at.host, f"{command} -i {at.gpu}", at.around, as_root=as_root) if known else None
 
 
 def next_run(asks: Sequence[EvidenceKind], around: Surroundings) -> str | None:
@@ -488,10 +473,11 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "fingerprints": _fingerprints,
     "recorder": lambda at: recorder(at.around),
     "checkpoint": lambda at: f"ls -la {at.checkpoint}" if _PATH.fullmatch(at.checkpoint or "") else None,
-    "diagnosis": _diagnosis,
-    "reset": _reset,
+    "diagnosis": lambda at: _of_nvidia(at, "dcgmi diag -r 3"),
+    "reset": lambda at: _of_nvidia(at, "nvidia-smi --gpu-reset", as_root=True),
     "bug_report": _bug_report,
-    "boot_before": lambda at: boot_before(at.host, at.around),
+    # Before the host was started anew: its ring of messages has only what came since.
+    "boot_before": lambda at: _on_host(at.host, "journalctl -k -b -1 --no-pager", at.around, as_root=True),
     "bmc": lambda at: _on_host(at.host, "ipmitool sel list", at.around, as_root=True),
     "held": lambda at: stacks(at.host, at.pids, at.around, is_held=True),
     "gather": lambda at: "forensics setup --gather --output gather.sh" if at.asks else None,

@@ -17,11 +17,9 @@ class Expected(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, given: Mapping[str, str | float]) -> Self:
         """From {"step": "2.1"}. Raises ValueError."""
-        unknown = given.keys() - set(cls.__struct_fields__)
-        if unknown:
-            raise ValueError(
-                f"nothing that can be expected is called {min(unknown)}; there are {', '.join(cls.__struct_fields__)}"
-            )
+        if unknown := given.keys() - set(cls.__struct_fields__):
+            there = ", ".join(cls.__struct_fields__)
+            raise ValueError(f"nothing that can be expected is called {min(unknown)}; there are {there}")
         return cls(**{name: _positive(value) for name, value in given.items()})
 
 

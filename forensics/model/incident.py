@@ -278,9 +278,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     look: str = ""  # for what, in the output of the command
     then: str = ""  # what to do by what it shows
     source: str = ""  # who says so
-    setup: tuple[
-        EvidenceKind, ...
-    ] = ()  # what it asks to collect: `forensics setup KIND` says how the next run leaves it
+    setup: tuple[EvidenceKind, ...] = ()  # what it asks to collect: `forensics setup KIND` makes the next run leave it
 
 
 def to_do(kind: ActionKind, target: str, reason: str) -> Action:

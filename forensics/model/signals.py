@@ -1,15 +1,8 @@
 """Codes that processes end with, as names of signals."""
 
 _SIGNALS = {
-    9: "SIGKILL",
-    15: "SIGTERM",
-    11: "SIGSEGV",
-    6: "SIGABRT",
-    7: "SIGBUS",
-    8: "SIGFPE",
-    4: "SIGILL",
-    2: "SIGINT",
-}
+    9: "SIGKILL", 15: "SIGTERM", 11: "SIGSEGV", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 4: "SIGILL", 2: "SIGINT",
+}  # fmt: skip
 # Ray: the process went without a word. Of several, some may have been aborted after their wait.
 VANISHED = ("SYSTEM_ERROR",)
 
@@ -24,6 +17,4 @@ def signal_of(code: str | None) -> str | None:
         number = int(code)
     except ValueError:
         return None
-    if number < 0:
-        return _SIGNALS.get(-number)
-    return _SIGNALS.get(number - 128) if number > 128 else None
+    return _SIGNALS.get(-number if number < 0 else number - 128)

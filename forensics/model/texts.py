@@ -53,18 +53,10 @@ PHASE: Mapping[str, Said] = {  # of a step, as parsers name it
 
 def ranges(values: Iterable[int]) -> str:
     """Sorted unique integers as text: {0, 1, 2, 4} → "0-2,4"."""
-    parts: list[str] = []
-    start = previous = None
-    for value in sorted(set(values)):
-        if previous is not None and value == previous + 1:
-            previous = value
-            continue
-        if start is not None:
-            parts.append(str(start) if start == previous else f"{start}-{previous}")
-        start = previous = value
-    if start is not None:
-        parts.append(str(start) if start == previous else f"{start}-{previous}")
-    return ",".join(parts)
+    known = set(values)
+    firsts = sorted(value for value in known if value - 1 not in known)
+    lasts = sorted(value for value in known if value + 1 not in known)
+    return ",".join(str(one) if one == last else f"{one}-{last}" for one, last in zip(firsts, lasts, strict=True))
 
 
 def range_list(values: Iterable[int]) -> list[str]:

@@ -6,12 +6,9 @@ from math import isfinite
 from typing import Self
 
 import msgspec
-from msgspec.structs import replace
 
 from forensics.model.said import Form
 
-_LOSS = 0.5  # of the loss before
-_REPLICAS = 0.0  # equal bit by bit
 _ALLOWED = Form(
     "as you allow: replicas may differ by {replicas} %, a loss may rise by {loss} %; what stays below is no deviation",
     "按设定：副本差异不超过 {replicas}%、loss 上升不超过 {loss}% 不算异常",
@@ -21,16 +18,15 @@ _ALLOWED = Form(
 class Tolerances(msgspec.Struct, frozen=True):
     """Shares: 0.01 is one percent."""
 
-    loss: float = _LOSS  # a loss that rises by less is no spike
-    replicas: float = _REPLICAS  # tensors that must be equal, and a recompute beside its forward pass
+    loss: float = 0.5  # of the loss before: a loss that rises by less is no spike
+    replicas: float = 0.0  # tensors that must be equal bit by bit, and a recompute beside its forward pass
 
     @classmethod
     def of(cls, given: Mapping[str, str | float]) -> Self:
         """From {"loss": "100%", "replicas": 0.01}. Raises ValueError."""
-        unknown = given.keys() - set(cls.__struct_fields__)
-        if unknown:
+        if unknown := given.keys() - set(cls.__struct_fields__):
             raise ValueError(f"no tolerance is called {min(unknown)}; there are {', '.join(cls.__struct_fields__)}")
-        made = replace(cls(), **{name: _share(value) for name, value in given.items()})
+        made = cls(**{name: _share(value) for name, value in given.items()})
         if not made.loss:
             raise ValueError("a loss that may not rise at all is none: give more than 0")
         return made

@@ -5,6 +5,7 @@ Archives inside become folders of their name, compressed members are written unf
 be none of these is left out: nobody knows what it holds.
 """
 
+import csv
 import errno
 import io
 import os
@@ -14,6 +15,8 @@ import struct
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import resources
 from typing import BinaryIO, Literal
 
 import msgspec
@@ -22,11 +25,11 @@ import zstandard
 from msgspec.structs import replace
 
 from forensics.redact.names import Found, Renaming, find
+from parsers import PARSERS, Evidence
 from parsers.archive.archives import loss_of
 from parsers.archive.bundle import open_bundle
 from parsers.engine.secrets import MASK, has_text, mask, mask_paths, replaced, texts_of
-from parsers.schema.limits import Limits
-from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.schema.parser import STREAM_ERRORS, LineParser, Source
 from parsers.schema.tables import TableName
 
 PIECE = 1 << 20  # bytes of text looked at together, whole lines
@@ -62,9 +65,9 @@ def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
     return frozenset(name for column in (*columns, named) for name in column.cast(pl.String).drop_nulls().unique())
 
 
-def names_in(path: str, keep: frozenset[str], limits: Limits | None = None) -> Iterator[Found]:
+def names_in(path: str, keep: frozenset[str]) -> Iterator[Found]:
     """What the texts and the member paths of a bundle tell, hosts aside. Raises parsers.BundleError."""
-    with open_bundle(path, limits) as bundle:
+    with open_bundle(path) as bundle:
         for source in bundle.sources:
             yield find(source.path, keep)
             try:
@@ -74,11 +77,28 @@ def names_in(path: str, keep: frozenset[str], limits: Limits | None = None) -> I
                 continue
 
 
-def rewrite(path: str, out: BinaryIO, renaming: Renaming, limits: Limits | None = None) -> Written:
+@cache
+def words_of_formats() -> frozenset[str]:
+    """Words that parsers look for and the table of sites knows: a name like these cannot be told from them."""
+    found = (anchor for parser in PARSERS if isinstance(parser, LineParser) for anchor in parser.anchors)
+    anchors = [anchor.decode("utf-8", "replace") for anchor in found]
+    table = resources.files("forensics.data").joinpath("stack_sites.csv").read_text()
+    cells = [cell for row in csv.reader(table.splitlines()) for cell in row]
+    return frozenset(word.lower() for text in (*anchors, *cells) for word in re.findall("[A-Za-z]{2,}", text))
+
+
+def renaming_of(path: str, evidence: Evidence) -> Renaming:
+    """The renaming of a bundle, from its tables and from its texts. Raises parsers.BundleError."""
+    keep = words_of_formats()
+    found = Found.of([Found(hosts=hosts_of(evidence.tables)), *names_in(path, keep)])
+    return Renaming.of(found, keep)
+
+
+def rewrite(path: str, out: BinaryIO, renaming: Renaming) -> Written:
     """Write the renamed bundle to `out`. Same bundle, same bytes. Raises parsers.BundleError."""
     written = Written()
     packer = zstandard.ZstdCompressor(level=10)
-    with open_bundle(path, limits) as bundle, packer.stream_writer(out, closefd=False) as folded:
+    with open_bundle(path) as bundle, packer.stream_writer(out, closefd=False) as folded:
         with tarfile.open(fileobj=folded, mode="w|", format=tarfile.PAX_FORMAT) as archive:
             shown = mask_paths(source.path for source in bundle.sources)
             for source in bundle.sources:

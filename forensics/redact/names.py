@@ -24,23 +24,9 @@ _FOLDERS = frozenset(resources.files("forensics.data").joinpath("public_folders.
 _PUBLIC_FROM = re.compile(
     r"(?:site|dist)-packages|third_party|__w|pytorch|torch|python3(?:\.\d+)?|lib(?:32|64|exec)?|s?bin|proc|sys|dev|etc|include"
 )
-_NO_USERS = frozenset(
-    {
-        "root",
-        "user",
-        "users",
-        "ubuntu",
-        "admin",
-        "ec2-user",
-        "runner",
-        "nobody",
-        "slurm",
-        "shared",
-        "public",
-        "data",
-        "nvidia",
-    }
-)
+_NO_USERS = frozenset((
+    "root", "user", "users", "ubuntu", "admin", "ec2-user", "runner", "nobody", "slurm", "shared", "public", "data", "nvidia",
+))  # fmt: skip
 _PATH = re.compile(r"(?<![\w.~/-])~?(?:/[\w.@+=,~-]+){2,}")
 _HOME = re.compile(r"/(?:home|Users)/([A-Za-z][\w.-]{1,31})(?=/|[\s\"':,;)]|$)")
 _USER = re.compile(
@@ -92,9 +78,7 @@ def find(text: str, keep: frozenset[str]) -> Found:
 class Renaming(msgspec.Struct, frozen=True, dict=True):
     """What each name becomes. `text` renames within any text; secrets are masked on the way."""
 
-    hosts: dict[str, str] = msgspec.field(
-        default_factory=dict
-    )  # the letters of names that differ in their numbers alone
+    hosts: dict[str, str] = msgspec.field(default_factory=dict)  # the letters of names that differ in numbers alone
     domains: dict[str, str] = msgspec.field(default_factory=dict)
     words: dict[str, str] = msgspec.field(default_factory=dict)
     addresses: dict[str, str] = msgspec.field(default_factory=dict)
@@ -110,10 +94,9 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
         domains = sorted({name.partition(".")[2] for name in names} - {""})
         kept = {name for name in short if name.isalpha() and name.lower() in keep}
         short = {name for name in short - kept if not _CLOUD_HOST.fullmatch(name)}
-        families = sorted({_skeleton(name) for name in short})
-        letters = {
-            family: _before_or_after(family) + letter for family, letter in zip(families, _letters(), strict=False)
-        }
+        families = zip(sorted({_skeleton(name) for name in short}), _letters(), strict=False)
+        # `localhost` keeps its name, and its place in the alphabet among the others.
+        letters = {family: ("host" if family < "localhost" else "node") + letter for family, letter in families}
         # A host called `gpu3` is replaced where exactly it is meant; `gpu4` may be a device.
         exact = {name: _renamed(name, letters) for name in short if _is_word_of_formats(_skeleton(name), keep)}
         hosts = {family: letter for family, letter in letters.items() if not _is_word_of_formats(family, keep)}
@@ -140,8 +123,8 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
             text = pattern.sub(substitute, text)
         if self.addresses:
             text = _CLOUD_HOST.sub(self._cloud, text)
-            text = _IPV4.sub(lambda match: self.addresses.get(match[0], match[0]), text)
-            text = _IPV6.sub(lambda match: self.addresses.get(match[0], match[0]), text)
+            for pattern in (_IPV4, _IPV6):
+                text = pattern.sub(lambda match: self.addresses.get(match[0], match[0]), text)
         if self.hardware:
             text = _MAC.sub(lambda match: self.hardware.get(match[0], match[0]), text)
         return text
@@ -164,18 +147,15 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _patterns(self) -> "list[tuple[re.Pattern[str], str]]":
         """Of each kind the longest first: a name may be the beginning of another."""
-        made = []
-        for domain, substitute in sorted(self.domains.items(), key=_longest):
-            made.append((re.compile(rf"(?<=[A-Za-z0-9]\.){re.escape(domain)}(?![A-Za-z0-9-])"), substitute))
-        for family, substitute in sorted(self.hosts.items(), key=_longest):
-            made.append((_family(family), _family_substitute(family, substitute)))
-        for word, substitute in sorted(self.words.items(), key=_longest):
-            made.append((re.compile(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])"), substitute))
-        return made
-
-
-def _longest(item: tuple[str, str]) -> tuple[int, str]:
-    return -len(item[0]), item[0]
+        domains, hosts, words = (
+            sorted(found.items(), key=lambda item: (-len(item[0]), item[0]))
+            for found in (self.domains, self.hosts, self.words)
+        )
+        return [
+            *((re.compile(rf"(?<=[A-Za-z0-9]\.){re.escape(name)}(?![A-Za-z0-9-])"), to) for name, to in domains),
+            *((_family(name), _family_substitute(name, to)) for name, to in hosts),
+            *((re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"), to) for name, to in words),
+        ]
 
 
 def _skeleton(name: str) -> str:
@@ -216,11 +196,6 @@ def _family_substitute(skeleton: str, substitute: str) -> str:
             out.append("x" if said else substitute)
             said = True
     return "".join(out)
-
-
-def _before_or_after(family: str) -> str:
-    """`localhost` keeps its name, and its place in the alphabet among the others."""
-    return "host" if family < "localhost" else "node"
 
 
 def _letters() -> Iterator[str]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from forensics.model.said import Said
 from forensics.redact.names import Renaming
@@ -15,11 +16,10 @@ def redacted(report: Report, renaming: Renaming) -> Report:
     """The report renamed. Tables that a notebook hangs on it do not come along."""
     renamed: Report = _renamed(report, renaming)
     environment = [  # the one place where what the bundle says is a key
-        msgspec.structs.replace(row, values={renaming.text(value): who for value, who in row.values.items()})
+        replace(row, values={renaming.text(value): who for value, who in row.values.items()})
         for row in renamed.environment
     ]
-    bundle = msgspec.structs.replace(renamed.bundle, name=BUNDLE)
-    return msgspec.structs.replace(renamed, bundle=bundle, environment=environment)
+    return replace(renamed, bundle=replace(renamed.bundle, name=BUNDLE), environment=environment)
 
 
 def _renamed(value: Any, renaming: Renaming) -> Any:

@@ -36,13 +36,11 @@ def lacked(tables: Mapping[TableName, pl.DataFrame], report: Report) -> Lacked:
     around = surroundings(tables)
     launcher = _LAUNCHERS.get(around.launcher or "", around.launcher)
     vendor = _VENDORS.get(around.vendor or "", around.vendor)
-    undecided = open_questions(set(kept))
+    undecided = tuple(open_questions(set(kept)))
     asked = tuple(dict.fromkeys(kind for action in report.incident.actions for kind in action.setup))
     wanted = {*asked, *(kind for question in undecided for need in question.needs for kind in need - set(kept))}
     rows = tuple(row for row in rows_for(launcher, vendor) if wanted & set(row.evidence))
-    return Lacked(
-        launcher=launcher, vendor=vendor, kept=kept, undecided=tuple(undecided), asked=asked, rows=rows
-    )  # fmt: skip
+    return Lacked(launcher=launcher, vendor=vendor, kept=kept, undecided=undecided, asked=asked, rows=rows)
 
 
 def kinds_in(files: pl.DataFrame) -> dict[EvidenceKind, int]:
@@ -52,12 +50,8 @@ def kinds_in(files: pl.DataFrame) -> dict[EvidenceKind, int]:
     modules = {parser.name: parser.parse.__module__.removeprefix("parsers.") for parser in PARSERS}
     for name, number in read.iter_rows():
         by_module[modules.get(name, "")] += number
-    found = {
-        kind.name: sum(number for module, number in by_module.items() if _is_of(module, kind.read_by))
-        for kind in settings().evidence
-    }
+    found = {}
+    for kind in settings().evidence:
+        places = tuple(f"{place}." for place in kind.read_by)
+        found[kind.name] = sum(number for module, number in by_module.items() if f"{module}.".startswith(places))
     return {name: number for name, number in found.items() if number}
-
-
-def _is_of(module: str, places: tuple[str, ...]) -> bool:
-    return any(module == place or module.startswith(place + ".") for place in places)

@@ -67,9 +67,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     def is_for(self, launcher: str | None, vendor: str | None) -> bool:
         """Null: whichever."""
-        return (launcher is None or not self.launchers or launcher in self.launchers) and (
-            vendor is None or not self.vendors or vendor in self.vendors
-        )
+        asked = ((launcher, self.launchers), (vendor, self.vendors))
+        return all(name is None or not names or name in names for name, names in asked)
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -24,21 +24,17 @@ def printed(launcher: str, vendor: str) -> str:
     rows = rows_for(launcher, vendor)
     if launcher == "kubernetes":
         return _pod(rows)
+    names = {side.name: side.what for side in (*settings().launcher, *settings().vendor)}
     head = [
+        f"# Settings and hooks that make an incident decidable: {names[launcher]}, {names[vendor]}.",
         f"# Use: {_USE[launcher]}",
         "# Evidence goes to $INCIDENT_DIR, a folder that all nodes see and that outlives the job.",
+        '# Afterwards: forensics analyze "$INCIDENT_DIR"',
     ]
-    head += ['# Afterwards: forensics analyze "$INCIDENT_DIR"']
-    headers = [row.header[launcher] for row in rows if launcher in row.header]
     if launcher == "slurm":
         head += ["# shellcheck disable=SC2329    # functions that srun runs on other hosts, too"]
-    body = _script(rows, launcher)
-    return "\n".join(["#!/bin/bash", *headers, _title(launcher, vendor), *head, body, ""])
-
-
-def _title(launcher: str, vendor: str) -> str:
-    names = {side.name: side.what for side in (*settings().launcher, *settings().vendor)}
-    return f"# Settings and hooks that make an incident decidable: {names[launcher]}, {names[vendor]}."
+    headers = [row.header[launcher] for row in rows if launcher in row.header]
+    return "\n".join(["#!/bin/bash", *headers, *head, _script(rows, launcher), ""])
 
 
 def _script(rows: Sequence[Row], launcher: str) -> str:
@@ -72,11 +68,8 @@ def _set(row: Row) -> Iterator[str]:
 def _hooks(rows: Sequence[Row], launcher: str) -> list[str]:
     """What is done on each host before and after, and once at the end."""
     shown = [row for row in rows if not row.only_shown]
-    everywhere = (
-        'srun --overlap --ntasks="${SLURM_JOB_NUM_NODES:-1}" --ntasks-per-node=1 bash -c "$(declare -f); $1"'
-        if launcher == "slurm"
-        else '"$1"'
-    )
+    by_srun = 'srun --overlap --ntasks="${SLURM_JOB_NUM_NODES:-1}" --ntasks-per-node=1 bash -c "$(declare -f); $1"'
+    everywhere = by_srun if launcher == "slurm" else '"$1"'
     return [
         "# --- before and after, on each host",
         *_function("host_begins", ['mkdir -p "$INCIDENT_DIR/hosts/$(uname -n)"', *(row.host_begin for row in shown)]),

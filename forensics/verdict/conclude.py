@@ -14,13 +14,12 @@ from forensics.facts.waits.held_processes import held_processes
 from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.model import incident as shape
 from forensics.model.causes import CAUSES
-from forensics.model.commands import drain_node
+from forensics.model.commands import Surroundings, drain_node
 from forensics.model.drawn import Views
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import (
     Action,
     Alternative,
-    BlastRadius,
     Coordinates,
     Device,
     Evidence,
@@ -49,14 +48,13 @@ from forensics.verdict.told.called_at import with_call
 from forensics.verdict.told.checked import checked, of_no_form
 from forensics.verdict.told.complaints import complaints, hints, lost_devices, repeated, told_by_drivers, warned
 from forensics.verdict.told.counterfactual import counterfactual
-from forensics.verdict.told.file_servers import with_file_server
 from forensics.verdict.told.gone import gone, has_ended, may_be_left
 from forensics.verdict.told.no_process import no_process
 from forensics.verdict.told.of_program import with_errors_of_program, with_lost_devices
 from forensics.verdict.told.price import named, price
-from forensics.verdict.told.remote_stores import with_store
 from forensics.verdict.told.settings import with_settings
 from forensics.verdict.told.shared_host import with_shared_host
+from forensics.verdict.told.storage import with_file_server, with_store
 from forensics.verdict.told.uneven_counts import with_counts
 from forensics.verdict.told.worker_stacks import with_workers
 from forensics.words import verdict as words
@@ -85,29 +83,20 @@ def choose(case: Case, findings: Sequence[Finding], about: About) -> Conclusion:
     if best is not None and (best.explained or (serious and best.kind != "unknown")):
         chosen = [timed(case, one) for one in (best, *_further(case, best, choice))]
         return Conclusion(tuple(chosen), choice)
-    is_odd = (
-        best is not None
-        and best.kind == "numerics"
-        and any(one.kind == "inspect_hardware" for one in best.finding.actions)
-    )
+    of_values = best.finding.actions if best is not None and best.kind == "numerics" else ()
+    is_odd = any(one.kind == "inspect_hardware" for one in of_values)
     # What went by itself is told of a run that ended well only where no arithmetic gives it: a scale that overflows is usual.
-    if (
-        (well := healthy(case)) is not None
-        and not is_odd
-        and all(of_another(case, one.ranks, one.refs) for one in serious)
-    ):
+    well = healthy(case)
+    if well is not None and not is_odd and all(of_another(case, one.ranks, one.refs) for one in serious):
         return Conclusion((_bare(well, "healthy"),), replace(choice, observers=Observers(case, [well])))
-    # Where no rank is known, who killed a process tells of its end alone.
-    if best is not None and best.finding.cause == "host_oom" and not (choice.symptoms or case.seen):
-        return Conclusion((timed(case, best),), choice)
-    # A device of the job that is gone, where words that no rule knows say that it stood still.
-    if best is not None and not serious and best.finding.cause == "gpu_fault" and best.finding.is_named:
-        return Conclusion((timed(case, best),), choice)
-    if best is not None and not serious and best.kind == "numerics":  # a minor event is all there is
-        return Conclusion((best,), choice)
-    if (
-        best is not None and best.kind == "hang" and not (choice.symptoms or complaints(case))
-    ):  # nobody is shown to wait
+    if best is not None and (
+        # Where no rank is known, who killed a process tells of its end alone.
+        (best.finding.cause == "host_oom" and not (choice.symptoms or case.seen))
+        # A device of the job that is gone, where words that no rule knows say that it stood still.
+        or (not serious and best.finding.cause == "gpu_fault" and best.finding.is_named)
+        or (not serious and best.kind == "numerics")  # a minor event is all there is
+        or (best.kind == "hang" and not (choice.symptoms or complaints(case)))  # nobody is shown to wait
+    ):
         return Conclusion((timed(case, best),), choice)
     return Conclusion((_bare(_unknown(case, best, choice), "unknown"),), choice)
 
@@ -127,7 +116,8 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     said = [*(claim for claim, _ in lost), *(one for one in complaints(case) if one.refs[0] not in at)]
     refuted = [one for one in choice.candidates if one.refuted_by is not None]
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
-    collect = _to_collect(case)
+    # Whatever there is of every rank, and the kernel logs of the hosts that are known.
+    collect = words.ALL_RECORDS(hosts=head_of(sorted(case.job_hosts), _HOSTS) or words.ALL_HOSTS)
     drivers = [] if lost or any(one.refs for one in choice.symptoms) else told_by_drivers(case)
     if drivers:
         lines = {(row["file"], row["line"]): at for at, one in enumerate(drivers) for row in one.rows}
@@ -194,12 +184,6 @@ def _shown(symptoms: Sequence[Symptom]) -> list[Claim]:
     return [Claim(cut_middle(" ".join(ref.text.split()), _WORDS), "for", (ref,)) for ref in refs.values()]
 
 
-def _to_collect(case: Case) -> Said:
-    """Whatever there is of every rank, and the kernel logs of the hosts that are known."""
-    hosts = sorted(case.job_hosts)
-    return words.ALL_RECORDS(hosts=head_of(hosts, _HOSTS) or words.ALL_HOSTS)
-
-
 def _devices(finding: Finding) -> list[Device]:
     """Each device once: drivers print the function of a PCI address or leave it out."""
     found: dict[tuple[str | None, str | int | None], Device] = {}
@@ -239,12 +223,8 @@ def _is_of_its_own(case: Case, one: Candidate) -> bool:
     """Do a record of its device, or a stack, show these ranks held up while others waited for them, whatever else went wrong?"""
     finding = one.finding
     is_shown = bool(finding.ranks) and not finding.undecided and bool(finding.site or finding.devices)
-    return (
-        is_shown
-        and one.basis in ("own_record", "graph")
-        and bool(one.explained)
-        and not finding.subjects & case.ends.keys()
-    )
+    is_proven = one.basis in ("own_record", "graph") and bool(one.explained)
+    return is_shown and is_proven and not finding.subjects & case.ends.keys()
 
 
 def _with_all(case: Case, one: Candidate) -> Finding:
@@ -292,21 +272,27 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         summary=finding.summary,
         places=list(_places(case, (*finding.ranks, *finding.cycle, *finding.suspect_ranks))),
     )
-    lost = price(case, finding, one.kind)
+    lost, blast = price(case, finding, one.kind), finding.blast_radius
     foreign = frozenset(finding.actions) - frozenset(one.finding.actions)
     known = _known(case, verdict, finding)._replace(checkpoint=lost.checkpoint, beside=foreign)
+    bad = _accused_hosts(case, finding)
+    known_bad = [Claim(words.KNOWN_BAD(host=host), "for") for host in bad]
+    claims = (*finding.claims, *beside(case, finding, one.kind), *known_bad)
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
-        evidence=_evidence((*finding.claims, *beside(case, finding, one.kind), *_known_bad(case, finding))),
+        evidence=[
+            Evidence(id=f"E{number}", claim=claim.text, direction=claim.direction, refs=list(claim.refs))
+            for number, claim in enumerate(claims, 1)
+        ],
         alternatives=[_alternative(one, other) for other in rivals],
-        blast_radius=_affected(finding.blast_radius),
+        blast_radius=replace(blast, groups=[name for name in blast.groups if name != UNNAMED_GROUP]),
         severity=finding.severity,
         lost=lost,
         counterfactual=counterfactual(case, finding, one.kind),
         actions=[
             *(named(case, finding, one.kind, act) for act in actions_of(finding, told.status, known)),
-            *_drained(case, finding, known),
+            *(_drained(host, known.around) for host in bad),
         ],
         symptoms=_symptom_rows(choice.symptoms, one.explained),
         choice=[_weighed(each) for each in (one, *rivals)[:_WEIGHED]],
@@ -349,33 +335,15 @@ def _is_alone(case: Case, finding: Finding) -> bool:
     return bool(here) and any(case.host_of_rank.get(rank) in here for rank in timed)
 
 
-def _evidence(claims: Iterable[Claim]) -> list[Evidence]:
-    return [
-        Evidence(id=f"E{number}", claim=claim.text, direction=claim.direction, refs=list(claim.refs))
-        for number, claim in enumerate(claims, 1)
-    ]
-
-
 def _accused_hosts(case: Case, finding: Finding) -> list[str]:
     """Hosts that the person calls bad and that a finding names, by itself or through a rank."""
     named = {*finding.places, *_hosts_of(case, finding.subjects)}
     return sorted(named & {short_host(host) for host in case.known_bad})
 
 
-def _known_bad(case: Case, finding: Finding) -> list[Claim]:
-    return [Claim(words.KNOWN_BAD(host=host), "for") for host in _accused_hosts(case, finding)]
-
-
-def _drained(case: Case, finding: Finding, known: Known) -> list[Action]:
-    return [
-        Action(
-            kind="drain_node",
-            target=host,
-            command=drain_node(host, "known_bad", known.around),
-            reason=words.KNOWN_BAD_AGAIN,
-        )
-        for host in _accused_hosts(case, finding)
-    ]
+def _drained(host: str, around: Surroundings) -> Action:
+    command = drain_node(host, "known_bad", around)
+    return Action(kind="drain_node", target=host, command=command, reason=words.KNOWN_BAD_AGAIN)
 
 
 # --- places ----------------------------------------------------------------------------------------------------------
@@ -398,36 +366,23 @@ def _places(case: Case, ranks: Sequence[int]) -> Iterable[Place]:
     who = _who(case, shown)
     known = {row["rank"]: row for row in who.iter_rows(named=True)} if who.height else {}
     for rank in shown:
-        row = known.get(rank)
-        if row is None:
-            yield Place(rank=rank, coordinates=_coordinates(case, rank))
-            continue
-        device = PlaceDevice(pci=row["pci"], index=row["device_index"], uuid=row["uuid"])
-        where = _coordinates(case, rank)
-        yield Place(
-            rank=rank, host=row["host"], pid=row["pid"], local_rank=row["local_rank"], device=device, coordinates=where
-        )
-
-
-def _coordinates(case: Case, rank: int) -> Coordinates:
-    """As printed, else as the person's topology has it."""
-    return Coordinates(**case.coordinates.get(rank, {}))
-
-
-def _affected(blast: BlastRadius) -> BlastRadius:
-    return msgspec.structs.replace(blast, groups=[name for name in blast.groups if name != UNNAMED_GROUP])
+        place = Place(rank=rank, coordinates=Coordinates(**case.coordinates.get(rank, {})))
+        if (row := known.get(rank)) is not None:
+            device = PlaceDevice(pci=row["pci"], index=row["device_index"], uuid=row["uuid"])
+            place = replace(place, host=row["host"], pid=row["pid"], local_rank=row["local_rank"], device=device)
+        yield place
 
 
 def _placed(case: Case, anomaly: FirstAnomaly) -> FirstAnomaly:
     """Host and device of the first anomaly from the identity table; a group that no line names has no name."""
     if anomaly.group == UNNAMED_GROUP:
-        anomaly = msgspec.structs.replace(anomaly, group=None)
+        anomaly = replace(anomaly, group=None)
     who = _who(case, () if anomaly.rank is None else (anomaly.rank,))
     if not who.height:
         return anomaly
     index = who["device_index"][0]
     device = who["pci"][0] or (str(index) if index is not None else None)
-    return msgspec.structs.replace(anomaly, host=anomaly.host or who["host"][0], device=anomaly.device or device)
+    return replace(anomaly, host=anomaly.host or who["host"][0], device=anomaly.device or device)
 
 
 # --- why this and not that -------------------------------------------------------------------------------------------

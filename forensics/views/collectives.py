@@ -19,19 +19,12 @@ def collectives(case: Case) -> list[CollectiveRow]:
         row["gid"]: (group_name(row["group"], row["desc"]), ranges(row["members"]))
         for row in states.groups.iter_rows(named=True)
     }
-    held = states.open.select(
-        "rank",
-        "gid",
-        pl.concat_str([pl.col("kind"), pl.lit(" "), pl.col("seq").cast(pl.String)]).alias("open_op"),
-        "seq",
-    ).unique(["rank", "gid"], keep="first")
+    held = states.open.select("rank", "gid", pl.format("{} {}", "kind", "seq").alias("open_op"), "seq")
+    held = held.unique(["rank", "gid"], keep="first")
     rows = states.counters.join(held, on=["rank", "gid"], how="left")
     classes = rows.group_by("gid", "enqueued", "completed", "open_op", "seq").agg(pl.col("rank").sort())
-    width = classes.group_by("gid").agg(
-        pl.len().alias("classes"),
-        pl.col("open_op").is_not_null().any().alias("is_open"),
-        pl.col("enqueued").max().alias("front"),
-    )
+    is_open, front = pl.col("open_op").is_not_null().any(), pl.col("enqueued").max()
+    width = classes.group_by("gid").agg(classes=pl.len(), is_open=is_open, front=front)
     joined = classes.join(width, on="gid").sort(
         "is_open", "classes", "gid", "enqueued", "completed", pl.col("rank").list.first(),
         descending=[True, True, False, False, False, False],

@@ -14,26 +14,13 @@ from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCove
 from forensics.model.incident import Program as ProgramRow
 from forensics.model.texts import iso, range_list, ranges
 from forensics.model.told import values
-from forensics.words import views as words
 from parsers.schema.tables import TableName, spelled
-from parsers.schema.years import is_told
 from parsers.text.connections import is_within_a_host
 from parsers.who.places.job_table import ALIAS
 
 _EVIDENCE: tuple[TableName, ...] = (
-    "ranks",
-    "groups",
-    "operations",
-    "progress",
-    "transfers",
-    "stacks",
-    "tensors",
-    "steps",
-    "timings",
-    "events",
-    "settings",
-    "devices",
-)
+    "ranks", "groups", "operations", "progress", "transfers", "stacks", "tensors", "steps", "timings", "events", "settings", "devices",
+)  # fmt: skip
 _MAX_FILES = 2000
 
 
@@ -41,9 +28,8 @@ def _per_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file, records, rank: rows of all evidence tables."""
     parts = [spelled(tables[name].group_by("file", "rank").len("records")) for name in _EVIDENCE if tables[name].height]
     nothing = pl.DataFrame(schema={"file": pl.String, "rank": pl.Int64, "records": pl.UInt32})
-    return (
-        pl.concat([nothing, *parts]).group_by("file").agg(pl.col("records").sum(), pl.col("rank").drop_nulls().unique())
-    )
+    by_file = pl.concat([nothing, *parts]).group_by("file")
+    return by_file.agg(pl.col("records").sum(), pl.col("rank").drop_nulls().unique())
 
 
 def _sources(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, SourceCoverage]:
@@ -83,9 +69,8 @@ def _addresses(ranks: pl.DataFrame) -> set[str]:
         if None not in (host, rank, pid):
             there[host].add((rank, pid))
     named = {host: own for host, own in there.items() if not _is_address(host)}
-    return {
-        host for host, own in there.items() if host not in named and sum(own <= other for other in named.values()) == 1
-    }
+    nameless = ((host, own) for host, own in there.items() if host not in named)
+    return {host for host, own in nameless if sum(own <= other for other in named.values()) == 1}
 
 
 def _is_address(name: str) -> bool:
@@ -132,12 +117,8 @@ def coverage(
 def file_rows(tables: Mapping[TableName, pl.DataFrame]) -> list[FileRow]:
     """One row per member of the bundle, at most 2,000 (those with errors first)."""
     errors = tables["unread"].group_by("file").agg(pl.col("reason").sort())
-    joined = (
-        tables["files"]
-        .join(_per_file(tables).with_columns(pl.col("rank").alias("ranks_read")).drop("rank"), on="file", how="left")
-        .join(errors, on="file", how="left")
-        .sort([pl.col("reason").is_null(), "file"])
-    )
+    joined = tables["files"].join(_per_file(tables).rename({"rank": "ranks_read"}), on="file", how="left")
+    joined = joined.join(errors, on="file", how="left").sort([pl.col("reason").is_null(), "file"])
     return [
         FileRow(
             file=row["file"],
@@ -154,14 +135,3 @@ def file_rows(tables: Mapping[TableName, pl.DataFrame]) -> list[FileRow]:
         )
         for row in joined.head(_MAX_FILES).iter_rows(named=True)
     ]
-
-
-def years_not_told(files: pl.DataFrame) -> list[str]:
-    """Table `files` → a sentence where their times have no year."""
-    return [] if is_told(files) else [words.NO_YEAR]
-
-
-def files_left_out(files: Sequence[FileRow], members: int) -> list[str]:
-    """A sentence where not every member has its row."""
-    left = len(files) < members
-    return [words.FILES_LEFT_OUT(shown=len(files), number=members)] if left else []

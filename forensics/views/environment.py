@@ -73,9 +73,8 @@ def _membership(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> Ite
     before, after = (attempts[number]["ranks"] for number in numbers)
     sizes = [frame["world_size"].drop_nulls().mode().sort().to_list() for frame in (before, after)]
     if len(sizes[0]) == len(sizes[1]) == 1 and sizes[0] != sizes[1]:
-        values: dict[str, str] = {
-            str(size[0]): words.ATTEMPT(attempt=number) for size, number in zip(sizes[::-1], numbers[::-1], strict=True)
-        }
+        newest_first = zip(sizes[::-1], numbers[::-1], strict=True)
+        values: dict[str, str] = {str(size[0]): words.ATTEMPT(attempt=number) for size, number in newest_first}
         yield EnvironmentRow(name="world size", values=values, note=words.CHANGED)
     placed = [
         {rank: short_host(host) for rank, host in frame.select("rank", "host").drop_nulls().unique().iter_rows()}
@@ -125,10 +124,8 @@ def _held(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, dict[Holder, st
         return {}
     hosts = dict(tables["files"].select("file", "host").iter_rows())
     settings = tables["settings"].filter(pl.col("value").is_not_null() & ~pl.col("scope").eq_missing(pl.lit("clock")))
-    claims = tables["ranks"].filter(pl.col("host").is_not_null() & pl.col("pid").is_not_null())
-    known = {
-        (short_host(h), p): r for h, p, r in claims.select("host", "pid", "rank").drop_nulls().unique().iter_rows()
-    }
+    claims = tables["ranks"].select("host", "pid", "rank").drop_nulls().unique()
+    known = {(short_host(host), pid): rank for host, pid, rank in claims.iter_rows()}
     held: dict[str, dict[Holder, str]] = defaultdict(dict)
     for name, value, scope, rank, host, pid, file in _telling(settings).iter_rows():
         place = short_host(host or hosts.get(file) or "")
@@ -145,9 +142,8 @@ def _with_build(values: Mapping[Holder, str]) -> dict[Holder, str]:
     builds: dict[str, set[str]] = defaultdict(set)
     for value in {value for value in values.values() if "+" in value}:
         builds[value.partition("+")[0]].add(value)
-    return {
-        who: min(found) if len(found := builds.get(value, {value})) == 1 else value for who, value in values.items()
-    }
+    only = {version: min(found) for version, found in builds.items() if len(found) == 1}
+    return {who: only.get(value, value) for who, value in values.items()}
 
 
 def _telling(settings: pl.DataFrame) -> pl.DataFrame:
@@ -155,9 +151,8 @@ def _telling(settings: pl.DataFrame) -> pl.DataFrame:
     rows = settings.select("name", "value", "scope", "rank", "host", "pid", "file").drop_nulls("name")
     kinds = rows.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.col("value").first())
     names = {name: (values, value) for name, values, value in kinds.iter_rows() if not _BY_DESIGN.search(name)}
-    alike = [
-        name for name, (values, value) in names.items() if values == 1 and not _wrong(name, value.strip(), _NOBODY, {})
-    ]
+    told = [(name, value.strip()) for name, (values, value) in names.items() if values == 1]
+    alike = [name for name, value in told if not _wrong(name, value, _NOBODY, {})]
     all_alike = pl.col("name").is_in(alike)
     kept = pl.col("name").is_in(list(names)) & (~all_alike | pl.col("name").is_first_distinct())
     return rows.filter(kept).unique(maintain_order=True)
@@ -183,11 +178,8 @@ def _differences(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[Environme
         note = _odd(order, counts, len(values))
         if name.endswith("NCCL_IB_TIMEOUT"):
             holder = {value: who for who, value in sorted(values.items(), reverse=True)}
-            told = (
-                words.VALUE_WAITS(value=value, waits=_waits(value, holder[value], held))
-                for value in order
-                if value.isdigit()
-            )
+            numbers = filter(str.isdigit, order)
+            told = (words.VALUE_WAITS(value=value, waits=_waits(value, holder[value], held)) for value in numbers)
             note = joined((note, joined(told, ", ")), "; ")
         found.append((rarest, name, EnvironmentRow(name=name, values=_shown(values, order), note=note)))
     return [row for _, _, row in sorted(found, key=lambda item: item[:2])]
@@ -256,9 +248,8 @@ def _wrong(name: str, value: str, who: Holder, held: Mapping[str, Mapping[Holder
     if name in ("NCCL_IB_TIMEOUT", "MCCL_IB_TIMEOUT") and number is not None and is_out_of_range(name, value):
         return words.TIMEOUT_OUT_OF_RANGE(waits=_waits(value, who, held)) if number > 0 else words.TIMEOUT_FOR_EVER
     if name in ("NCCL_IB_RETRY_CNT", "MCCL_IB_RETRY_CNT") and number is not None:
-        if number == 0:
-            return words.ONE_LOST_PACKET
-        return words.RETRY_OUT_OF_RANGE if is_out_of_range(name, value) else None
+        wrong = words.RETRY_OUT_OF_RANGE if is_out_of_range(name, value) else None
+        return wrong if number else words.ONE_LOST_PACKET
     if _ASYNC.match(name) and value.lower() in _OFF:
         return words.WATCHDOG_ENDS_NOTHING
     if _OLD.match(name) and f"TORCH_{name}" not in held:

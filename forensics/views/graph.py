@@ -48,16 +48,14 @@ def graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdge
         said = graph.edges[a, b]
         label, certain = edges.get((source, target), (said["state"], True))
         edges[(source, target)] = (label, certain and said["certain"])
-    nodes = [_rank_node(key, ranks) for key, ranks in sorted(members.items())] + [
-        _op_node(key, ops) for key, ops in sorted(classes.items())
-    ]
+    nodes = [_rank_node(key, ranks) for key, ranks in sorted(members.items())]
+    nodes += [_op_node(key, ops) for key, ops in sorted(classes.items())]
     notes: list[str] = [words.SHOWING_CLASSES(shown=_NODES, number=len(nodes))] if len(nodes) > _NODES else []
-    order = sorted(
-        nodes, key=lambda node: (node.state not in ("culprit", "suspect", "dead"), node.kind, -len(node.ranks), node.id)
-    )
+    first = ("culprit", "suspect", "dead")
+    order = sorted(nodes, key=lambda node: (node.state not in first, node.kind, -len(node.ranks), node.id))
     kept = {node.id for node in order[:_NODES]}
     drawn = [
-        GraphEdge(source=s, target=t, label="in" if label == "in" else label, certain=certain)
+        GraphEdge(source=s, target=t, label=label, certain=certain)
         for (s, t), (label, certain) in sorted(edges.items())
         if s in kept and t in kept
     ]
@@ -87,9 +85,8 @@ def _rank_classes(graph: Digraph[Any], states: Mapping[int, RankState], op_class
     """Rank → its class: its state and what holds it."""
     found = {}
     for node in graph:
-        if node[0] == "rank" and (
-            graph.in_degree(node) or graph.out_degree(node) or states[node[1]] not in ("ok", "no_data")
-        ):
+        is_linked = graph.in_degree(node) or graph.out_degree(node)
+        if node[0] == "rank" and (is_linked or states[node[1]] not in ("ok", "no_data")):
             held = ",".join(sorted({op_class[op] for _, op in graph.successors(node)}))
             found[node[1]] = f"{states[node[1]]}|{held}"
     return found
@@ -99,25 +96,19 @@ def _rank_node(key: str, ranks: list[int]) -> GraphNode:
     state = key.split("|")[0]
     number = words.RANKS(len(ranks))
     label = ranks_text(ranks) if len(ranks) == 1 else joined((number, ranges(ranks)), ": ")
-    return GraphNode(
-        id=key, kind="ranks", label=label if len(label) < 40 else number, ranks=ranges(ranks), state=state, detail=state
-    )
+    label = label if len(label) < 40 else number
+    return GraphNode(id=key, kind="ranks", label=label, ranks=ranges(ranks), state=state, detail=state)
 
 
 def _op_node(key: str, operations: list[Operation]) -> GraphNode:
     first = operations[0]
     mismatch = any(len({call.signature for call in op.calls}) > 1 for op in operations)
-    label = (
-        f"{first.kind} {first.group} #{first.seq}"
-        if len(operations) == 1
-        else f"{len(operations)} × {key.split('|')[0]}"
-    )
-    everyone = ranges(rank for op in operations for rank in op.all_ranks)
+    many = f"{len(operations)} × {key.split('|')[0]}"
     return GraphNode(
         id=key,
         kind="operation",
-        label=label,
-        ranks=everyone,
+        label=many if len(operations) > 1 else f"{first.kind} {first.group} #{first.seq}",
+        ranks=ranges(rank for op in operations for rank in op.all_ranks),
         state="mismatch" if mismatch else "open",
         detail="; ".join(op.label for op in operations[:4]),
     )

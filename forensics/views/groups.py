@@ -27,27 +27,20 @@ def groups(case: Case) -> pl.DataFrame:
     if not told.height:
         return pl.DataFrame(schema=SCHEMA)
     named, gave_up, number = pl.col("rank").is_not_null(), pl.col("state") == "timed_out", pl.col("number")
-    last = (
-        told.filter(named)
-        .sort(gave_up, pl.when(gave_up).then(-number).otherwise(number), "time_ns", "_at", nulls_last=False)
-        .group_by("source", "group", "rank", maintain_order=True)
-        .last()
-    )
+    order = (gave_up, pl.when(gave_up).then(-number).otherwise(number), "time_ns", "_at")
+    ordered = told.filter(named).sort(order, nulls_last=False)
+    last = ordered.group_by("source", "group", "rank", maintain_order=True).last()
     rows = pl.concat([last.select(told.columns), told.filter(~named)])
     kind = pl.col("kind").fill_null("call")
     call = pl.when(number == _NEVER).then(pl.lit("before the first")).otherwise(pl.format("{} #{}", kind, number))
     rows = rows.with_columns(pl.coalesce(call, "kind").alias("call"))
     alike = ["source", "group", "label", "number", "call", "state"]
-    found = (
-        rows.sort("rank", "_at", nulls_last=True)
-        .group_by(alike, maintain_order=True)
-        .agg(
-            pl.col("rank").drop_nulls().alias("named"),
-            pl.when(pl.col("rank").is_null()).then(pl.col("count").fill_null(1)).otherwise(1).sum().alias("members"),
-            pl.col("size").drop_nulls().first(),
-            pl.concat_str("file", pl.format(":{}", "line").fill_null("")).drop_nulls().first().alias("where"),
-        )
-    )
+    found = rows.sort("rank", "_at", nulls_last=True).group_by(alike, maintain_order=True).agg(
+        pl.col("rank").drop_nulls().alias("named"),
+        pl.when(pl.col("rank").is_null()).then(pl.col("count").fill_null(1)).otherwise(1).sum().alias("members"),
+        pl.col("size").drop_nulls().first(),
+        pl.concat_str("file", pl.format(":{}", "line").fill_null("")).drop_nulls().first().alias("where"),
+    )  # fmt: skip
     return _marked(case, found)
 
 
@@ -72,6 +65,5 @@ def _marked(case: Case, found: pl.DataFrame) -> pl.DataFrame:
     late = (pl.col("mark") == "behind").fill_null(False)
     order = (~late.any().over("source", "group"), "label", "source", "group", ~late, "number", "ranks")
     ordered = shown.sort(order, nulls_last=True, maintain_order=True)
-    return ordered.with_columns(pl.col("label").fill_null("not told").alias("group")).select(
-        pl.col(name).cast(kind) for name, kind in SCHEMA.items()
-    )
+    ordered = ordered.with_columns(pl.col("label").fill_null("not told").alias("group"))
+    return ordered.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())

@@ -14,19 +14,9 @@ _ROWS = 200
 # Of events, what is shown and what tells lines apart: of 200,000 rows, all columns are 100 MB each time they are filtered.
 SHOWN = ("kind", "code", "time_ns", "time_basis", "host", "rank", "pci", "pid", "text", "file", "line", "record")
 SYSTEM = (
-    "gpu_error",
-    "gpu_lost",
-    "port_error",
-    "link_down",
-    "link_up",
-    "pcie_error",
-    "memory_error",
-    "soft_lockup",
-    "hung_task",
-    "host_oom",
-    "storage_error",
-    "segfault",
-)
+    "gpu_error", "gpu_lost", "port_error", "link_down", "link_up", "pcie_error", "memory_error", "soft_lockup", "hung_task", "host_oom",
+    "storage_error", "segfault",
+)  # fmt: skip
 
 
 def each_line_once(events: pl.DataFrame) -> pl.DataFrame:
@@ -53,6 +43,7 @@ def hardware(case: Case, finding: Finding) -> list[HardwareRow]:
     lasted = {(ref.file, ref.line): seconds for flap in case.flaps for ref, seconds in flap.rises}
     rows = []
     for row in events.head(_ROWS).iter_rows(named=True):
+        at = (row["file"], row["line"])
         ranks = [row["rank"]] if row["rank"] is not None else by_host.get(row["host"], [])
         if row["host"] is not None and row["host"] in blamed:
             relation = words.ON_NAMED_HOST
@@ -62,9 +53,9 @@ def hardware(case: Case, finding: Finding) -> list[HardwareRow]:
             relation = words.ON_HOST_OF_NAMED_RANK
         else:
             relation = words.NOT_IN_QUESTION
-        if (row["file"], row["line"]) in frequent:
+        if at in frequent:
             relation = words.AS_FREQUENT(relation=relation)
-        if (seconds := lasted.get((row["file"], row["line"]))) is not None:
+        if (seconds := lasted.get(at)) is not None:
             relation = words.WAS_DOWN(relation=relation, seconds=f"{seconds:.3g}")
         rows.append(
             HardwareRow(

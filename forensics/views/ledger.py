@@ -66,9 +66,8 @@ def _unfinished(case: Case) -> list[Said]:
 def _raised(case: Case, text: Said, ranks: Sequence[int]) -> Said:
     """The same with an error of these ranks that a process may outlive: a thread that writes beside the work."""
     events = case.tables["events"]
-    errors = events.filter(
-        events["kind"].is_in(["exception", "storage_error", "disk_full"]) & events["rank"].is_in(list(ranks))
-    )
+    is_error = events["kind"].is_in(["exception", "storage_error", "disk_full"])
+    errors = events.filter(is_error & events["rank"].is_in(list(ranks)))
     told = errors.sort("file", "line").select("rank", "text").head(1).rows()
     return words.PRINTED(what=text, rank=told[0][0], text=told[0][1]) if told else text
 
@@ -77,19 +76,16 @@ def ledger(attempts: Sequence[Told], pace: Sequence[str] = ()) -> Ledger:
     """Attempts in their order → the ledger."""
     rows = [_row(number, one, attempts) for number, one in enumerate(attempts)]
     bases = {one.spent.basis for one in attempts}
+    # How long one stood still is the most of what was lost.
     untold = [one for one in attempts if one.incident.verdict.kind == "hang" and one.incident.lost.stalled_s is None]
-    timed = (
-        len(bases) == 1 and None not in bases and not untold
-    )  # how long one stood still is the most of what was lost
-    wall = _wall(attempts) if timed else None
+    wall = _wall(attempts) if len(bases) == 1 and None not in bases and not untold else None
     kept = [_kept_s(one, after) for one, after in zip(attempts, [*attempts[1:], None], strict=True)]
     known = [seconds for seconds in kept if seconds is not None]
+    is_known = wall is not None and len(known) == len(kept) and sum(known) <= wall
     return Ledger(
         attempts=rows,
         wall_s=wall,
-        effective_s=round(sum(known), 3)
-        if wall is not None and len(known) == len(kept) and sum(known) <= wall
-        else None,
+        effective_s=round(sum(known), 3) if is_known else None,
         lost_gpu_hours=_by_cause(rows),
         interval=_interval(attempts, rows, wall),
         pace=list(pace),
@@ -100,10 +96,15 @@ def ledger(attempts: Sequence[Told], pace: Sequence[str] = ()) -> Ledger:
 def _row(number: int, one: Told, attempts: Sequence[Told]) -> AttemptRow:
     verdict, lost = one.incident.verdict, one.incident.lost
     before = attempts[number - 1] if number else None
+    after = attempts[number + 1] if number + 1 < len(attempts) else None
     older: set[str] = set().union(*(past.hosts for past in attempts[: max(0, number - 1)]))
+    restarted = None
+    if before is not None and before.hosts and one.hosts:
+        # On the same hosts only processes were begun anew; a host that is gone was lost or replaced.
+        restarted = "processes" if one.hosts == before.hosts else "hosts"
     joined = one.hosts - before.hosts if before is not None and before.hosts else frozenset()
     left = before.hosts - one.hosts if before is not None and one.hosts else frozenset()
-    redone = _lost_steps(one, attempts[number + 1] if number + 1 < len(attempts) else None)
+    redone = _lost_steps(one, after)
     seconds = None if redone is None or one.spent.step_s is None else redone * one.spent.step_s
     return AttemptRow(
         attempt=one.incident.attempt,
@@ -115,7 +116,7 @@ def _row(number: int, one: Told, attempts: Sequence[Told]) -> AttemptRow:
         hosts_joined=sorted(joined)[:_HOSTS],
         hosts_left=sorted(left)[:_HOSTS],
         hosts_returned=sorted(joined & older)[:_HOSTS],
-        restarted=_restarted(one, before),
+        restarted=restarted,
         first_step=one.spent.first_step,
         last_step=one.spent.last_step,
         resumed_from=_begun_at(one) if before is not None or one.resumed_from is not None else None,
@@ -123,7 +124,7 @@ def _row(number: int, one: Told, attempts: Sequence[Told]) -> AttemptRow:
         lost_steps=redone,
         lost_s=_sum(seconds, lost.stalled_s),
         phases=_phases(one, before),
-        chain=_chain(one, attempts[number + 1] if number + 1 < len(attempts) else None),
+        chain=_chain(one, after),
     )
 
 
@@ -151,13 +152,6 @@ def _accused(incident: Incident) -> list[str]:
     places = {place.host for place in verdict.places if place.rank in ranks and place.host}
     hosts = sorted({*verdict.hosts, *(verdict.suspects.hosts if not verdict.hosts else ()), *places})
     return [*([ranks_text(ranks)] if ranks else []), *(words.ACCUSED_HOST(host=host) for host in hosts[:_HOSTS])]
-
-
-def _restarted(one: Told, before: Told | None) -> str | None:
-    """On the same hosts only processes were begun anew; a host that is gone was lost or replaced."""
-    if before is None or not before.hosts or not one.hosts:
-        return None
-    return "processes" if one.hosts == before.hosts else "hosts"
 
 
 def _phases(one: Told, before: Told | None) -> list[PhaseTime]:

@@ -18,13 +18,8 @@ def locations(case: Case, finding: Finding) -> list[LocationRow]:
         if hosts < placed:
             alike.setdefault(hosts, []).append(f"{sort} {name}")
     order = sorted(alike.items(), key=lambda item: (-len(item[0] & asked), -len(item[0] & odd), len(item[0]), item[1]))
-    return [
-        LocationRow(
-            places=names,
-            size=len(hosts),
-            hosts=sorted(hosts)[:_HOSTS],
-            asked=sorted(hosts & asked),
-            apart=sorted(hosts & odd),
-        )
-        for hosts, names in order[:_ROWS]
-    ]
+    rows = []
+    for hosts, names in order[:_ROWS]:
+        shown, own, apart = sorted(hosts)[:_HOSTS], sorted(hosts & asked), sorted(hosts & odd)
+        rows.append(LocationRow(places=names, size=len(hosts), hosts=shown, asked=own, apart=apart))
+    return rows

@@ -61,9 +61,8 @@ def _axis(name: str, groups: Sequence[tuple[int, ...]], world: int) -> MeshAxis 
     if members != list(range(world)) or not 1 < size < world or any(len(group) != size for group in groups):
         return None
     stride = groups[0][1] - groups[0][0]
-    regular = stride > 0 and all(
-        rank // stride % size == index for group in groups for index, rank in enumerate(sorted(group))
-    )
+    placed = ((index, rank) for group in groups for index, rank in enumerate(sorted(group)))
+    regular = stride > 0 and all(rank // stride % size == index for index, rank in placed)
     return MeshAxis(name=name, size=size, stride=stride) if regular else None
 
 

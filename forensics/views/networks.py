@@ -19,7 +19,7 @@ def _waits(case: Case) -> "nx.DiGraph":
     import networkx as nx
 
     own, graph = case.waits.graph, nx.DiGraph()
-    graph.add_nodes_from((node, said) for node, said in own.nodes.items())
+    graph.add_nodes_from(own.nodes.items())
     graph.add_edges_from((source, target, dict(said)) for (source, target), said in own.edges.items())
     place = [name for name in ("file", "line", "record") if name in case.states.open.columns]
     for row in case.states.open.select("rank", "op", *place).iter_rows(named=True):

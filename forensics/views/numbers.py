@@ -28,7 +28,7 @@ def numbers(case: Case, finding: Finding) -> tuple[list[FirstBad], list[Series],
     frame = _launch(read_rows(case.tables["tensors"]).frame)
     cells, notes = _first_bad(frame, anomaly)
     own = _of_tensors(frame, anomaly)
-    told = pl.concat([_of_log(case.tables["steps"]), _of_scaler(case.events)])
+    told = _of_log(case.tables["steps"], case.events)
     figures = pl.concat([own, told.filter(~pl.col("what").is_in(own["what"].implode()))])
     return cells, _series(figures, finding, _limit(frame, anomaly)), notes
 
@@ -56,9 +56,8 @@ def _first_bad(frame: pl.DataFrame, anomaly: FirstAnomaly) -> tuple[list[FirstBa
     value = pl.when("nan").then(pl.lit("nan")).otherwise(pl.lit("inf")).alias("value")
     held = first.filter(pl.col("module").is_in(list(shown))).group_by("module", "step", "phase", value).agg("rank")
     cells = []
-    for module, step, phase, what, found in sorted(
-        held.iter_rows(), key=lambda row: (shown[row[0]], *(str(part).zfill(12) for part in row[1:4]))
-    ):
+    ordered = sorted(held.iter_rows(), key=lambda row: (shown[row[0]], *(str(part).zfill(12) for part in row[1:4])))
+    for module, step, phase, what, found in ordered:
         is_origin = (module, step) == origin[1:] and (origin[0] is None or origin[0] in found)
         cells.append(FirstBad(module=module, step=step, phase=phase, value=what, ranks=ranges(found), origin=is_origin))
     left = order.height - MODULES
@@ -85,33 +84,32 @@ def _of_tensors(frame: pl.DataFrame, anomaly: FirstAnomaly) -> pl.DataFrame:
     """The largest value of the tensor that turned bad first, and the loss as the job's hooks saw it."""
     size = pl.coalesce("absmax", pl.max_horizontal(pl.col("min").abs(), pl.col("max").abs()))
     value = pl.when(pl.col("nan")).then(float("nan")).when(pl.col("inf")).then(inf)
-    here = [pl.col(name).eq_missing(pl.lit(getattr(anomaly, name))) for name in (*_PLACE, "op")]
-    tensor = frame.filter(pl.all_horizontal(here)) if anomaly.tensor is not None else frame.clear()
+    tensor = _at(frame, anomaly, *_PLACE, "op") if anomaly.tensor is not None else frame.clear()
     loss = frame.filter((pl.col("op") == "loss") & (pl.col("numel").fill_null(1) == 1)).drop(_PLACE)
-    return pl.concat(
-        [_figures(tensor, "absmax", value.otherwise(size)), _figures(loss, "loss", value.otherwise("max"))]
-    )
+    losses = _figures(loss, "loss", value.otherwise("max"))
+    return pl.concat([_figures(tensor, "absmax", value.otherwise(size)), losses])
 
 
-def _of_log(steps: pl.DataFrame) -> pl.DataFrame:
+def _of_log(steps: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
+    """What steps and the scaler print."""
     train = steps.filter(pl.col("phase").fill_null("train") == "train").drop("phase")
-    return pl.concat([_figures(train, name, pl.col(name)) for name in ("loss", "grad_norm", "loss_scale")])
+    told = [_figures(train, name, pl.col(name)) for name in ("loss", "grad_norm", "loss_scale")]
+    return pl.concat([*told, _figures(events.filter(pl.col("kind") == "loss_scale"), "loss_scale", pl.col("value"))])
 
 
-def _of_scaler(events: pl.DataFrame) -> pl.DataFrame:
-    return _figures(events.filter(pl.col("kind") == "loss_scale"), "loss_scale", pl.col("value"))
+def _at(frame: pl.DataFrame, anomaly: FirstAnomaly, *names: str) -> pl.DataFrame:
+    return frame.filter(pl.all_horizontal(pl.col(name).eq_missing(pl.lit(getattr(anomaly, name))) for name in names))
 
 
 def _limit(frame: pl.DataFrame, anomaly: FirstAnomaly) -> float | None:
-    here = [pl.col(name).eq_missing(pl.lit(getattr(anomaly, name))) for name in _PLACE]
-    rows = frame.filter(pl.all_horizontal(here))
+    rows = _at(frame, anomaly, *_PLACE)
     return limit(rows.row(0, named=True)) if rows.height and anomaly.tensor is not None else None
 
 
 def _series(figures: pl.DataFrame, finding: Finding, most: float | None) -> list[Series]:
     """Of each figure the ranks that matter, each by itself, the others together, and what is the whole job's."""
     told = (finding.first_anomaly.rank, *finding.ranks, *finding.suspect_ranks)
-    found = []
+    found, onset = [], finding.first_anomaly.step
     for what in _SHOWN:
         rows = figures.filter(pl.col("what") == what)
         seen = set(rows["rank"].to_list())
@@ -125,7 +123,6 @@ def _series(figures: pl.DataFrame, finding: Finding, most: float | None) -> list
         parts.append(("peers", None, rows.filter(pl.col("rank").is_not_null() & ~pl.col("rank").is_in(shown))))
         parts.append(("job", None, rows.filter(pl.col("rank").is_null())))
         limited = most if what == "absmax" else None
-        onset = finding.first_anomaly.step
         found += [_drawn(who, rank, part, onset, limited) for who, rank, part in parts if part.height]
     return found[:SERIES]
 

@@ -25,16 +25,11 @@ def one_step(case: Case, finding: Finding) -> OneStep | None:
     ranks = rows["rank"].unique().sort().to_list()
     culprits = sorted(finding.subjects & {*ranks})[:_CULPRITS]
     stages = {rank: replays.layout.get(rank, {}).get("pp") for rank in ranks}
-    chosen = _chosen(ranks, culprits, stages)
-    return OneStep(
-        step=step,
-        ms=round(float(part.measured[at]), 3),
-        tracks=[
-            StepTrack(rank=rank, stage=stages[rank], is_culprit=rank in culprits, spans=_spans(rows.filter(rank=rank), begin))
-            for rank in chosen
-        ],
-        ranks=len(ranks),
-    )  # fmt: skip
+    tracks = []
+    for rank in _chosen(ranks, culprits, stages):
+        spans = _spans(rows.filter(rank=rank), begin)
+        tracks.append(StepTrack(rank=rank, stage=stages[rank], is_culprit=rank in culprits, spans=spans))
+    return OneStep(step=step, ms=round(float(part.measured[at]), 3), tracks=tracks, ranks=len(ranks))
 
 
 def _chosen(ranks: list[int], culprits: list[int], stages: Mapping[int, int | None]) -> list[int]:

@@ -70,23 +70,25 @@ def timed(frame: pl.DataFrame) -> pl.DataFrame:
 def stamped(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows of `records` as texts to be shown: `time`, with a "Z" where it is UTC, seconds since the host's start as "+12.5 s";
     and `where`, file:line."""
-    seconds = pl.format("+{} s", (pl.col("time_ns") / 1e9).round(3))
-    moment = pl.from_epoch("time_ns", time_unit="ns").dt.strftime("%Y-%m-%dT%H:%M:%S%.6f")
-    zone = pl.when(pl.col("basis") == "utc").then(pl.lit("Z")).otherwise(pl.lit(""))
-    shown = pl.when(pl.col("basis") == "boot").then(seconds).otherwise(pl.concat_str(moment, zone))
     where = pl.concat_str("file", pl.format(":{}", "line").fill_null(""))
-    return frame.with_columns(shown.alias("time"), where.alias("where"))
+    return frame.with_columns(time=stamp("time_ns", 6), where=where)
+
+
+def stamp(column: str, digits: int) -> pl.Expr:
+    """A time as its clock has it: with "Z" where that is UTC, "+12.5 s" where it counts from the host's start."""
+    seconds = pl.format("+{} s", (pl.col(column) / 1e9).round(3))
+    moment = pl.from_epoch(column, time_unit="ns").dt.strftime(f"%Y-%m-%dT%H:%M:%S%.{digits}f")
+    zone = pl.when(pl.col("basis") == "utc").then(pl.lit("Z")).otherwise(pl.lit(""))
+    return pl.when(pl.col("basis") == "boot").then(seconds).otherwise(pl.concat_str(moment, zone))
 
 
 def with_times(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """The tables with `time` and its `time_basis` before the others, as `timed` has them, and closed sets of words
     as pl.Enum: severities are in order, so that `pl.col("severity") >= "error"` holds."""
-    stamps: dict[str, pl.DataFrame] = {
-        str(name): timed(frame.rename({"time_basis": "basis"})).rename({"basis": "time_basis"})
-        if {"time_ns", "time_basis"} <= set(frame.columns)
-        else frame
-        for name, frame in tables.items()
-    }
+    stamps: dict[str, pl.DataFrame] = {str(name): frame for name, frame in tables.items()}
+    for name, frame in tables.items():
+        if {"time_ns", "time_basis"} <= set(frame.columns):
+            stamps[name] = timed(frame.rename({"time_basis": "basis"})).rename({"basis": "time_basis"})
     events = stamps["events"]  # a column that holds another word stays a text: nothing that was read is lost
     known = {name: words for name, words in _CLOSED.items() if events[name].drop_nulls().is_in(list(words)).all()}
     return stamps | {"events": events.with_columns(pl.col(name).cast(pl.Enum(words)) for name, words in known.items())}
@@ -153,7 +155,7 @@ def _events(events: pl.DataFrame) -> pl.DataFrame:
 
 
 def _steps(steps: pl.DataFrame) -> pl.DataFrame:
-    loss = pl.when(pl.col("loss").is_null()).then(pl.lit("")).otherwise(pl.format(", loss {}", "loss"))
+    loss = pl.format(", loss {}", "loss").fill_null("")
     return steps.with_columns(
         pl.col("time_basis").alias("basis"),
         pl.lit(None).alias("host"),
@@ -168,7 +170,7 @@ def _steps(steps: pl.DataFrame) -> pl.DataFrame:
 def _operations(operations: pl.DataFrame) -> pl.DataFrame:
     """Calls of the flight recorder. A call that ended says how long it took."""
     took = (pl.col("time_completed_ns") - pl.col("time_created_ns")) / 1e9
-    ended = pl.when(took.is_null()).then(pl.lit("")).otherwise(pl.format(" after {} s", took.round(3)))
+    ended = pl.format(" after {} s", took.round(3)).fill_null("")
     group = pl.coalesce("desc", "group")
     return operations.with_columns(
         pl.col("time_created_ns").alias("time_ns"),
@@ -189,7 +191,6 @@ def _stacks(stacks: pl.DataFrame) -> pl.DataFrame:
         pl.lit("stack").alias("source"),
         pl.lit("info").alias("level"),
         pl.lit(None).alias("group"),
-        pl.format("main thread: {}{}", pl.col("site").str.replace_all("_", " "),
-                  pl.when(pl.col("op").is_null()).then(pl.lit("")).otherwise(pl.format(" ({})", "op"))).alias("what"),
+        pl.format("main thread: {}{}", pl.col("site").str.replace_all("_", " "), pl.format(" ({})", "op").fill_null("")).alias("what"),
         pl.coalesce("line", "record").alias("line"),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
-from msgspec import structs
+from msgspec.structs import replace
 
 from forensics.case import Case
 from forensics.facts.ends.relaunches import Relaunch, relaunches
@@ -56,13 +56,10 @@ def chain(failed: Recovery, begun: Recovery = NOTHING, resumed: str | None = Non
     """Of an attempt and the next one → the chain between them, each stage once; empty where no line tells of a stage
     between the failure and the beginning."""
     last = [ChainLink(stage="resumed", text=resumed)] if resumed is not None else []
-    again: Mapping[Stage, Stage] = (
-        {"checked": "rechecked"} if any(link.stage in ("checked", "relaunched") for link in failed.after) else {}
-    )
-    before = [structs.replace(link, stage=again.get(link.stage, link.stage)) for link in begun.before]
-    found: dict[Stage, ChainLink] = {}
-    for link in (*before, *failed.after, *last):
-        found[link.stage] = link
+    is_again = any(link.stage in ("checked", "relaunched") for link in failed.after)
+    again: Mapping[Stage, Stage] = {"checked": "rechecked"} if is_again else {}
+    before = [replace(link, stage=again.get(link.stage, link.stage)) for link in begun.before]
+    found = {link.stage: link for link in (*before, *failed.after, *last)}
     listed = [found[stage] for stage in STAGES if stage in found]
     return listed if len(listed) > 1 and {link.stage for link in listed} - _ALONE else []
 
@@ -75,15 +72,10 @@ def _links(events: pl.DataFrame, *more: Callable[[pl.DataFrame], ChainLink | Non
     if not events.height:
         return
     found = relaunches(events)
-    for link in (*(make(events) for make in more), _evicted(events, found), _relaunched(found)):
-        if link is not None:
-            yield link
     since = min((one.time_ns for one in found if one.time_ns is not None), default=None)
     is_late = pl.lit(False) if since is None else (pl.col("time_ns") > since).fill_null(False)
-    stages: tuple[tuple[Stage, pl.Expr], ...] = (("checked", ~is_late), ("rechecked", is_late))
-    for stage, those in stages:
-        if (link := _checked(events.filter(those), stage)) is not None:
-            yield link
+    checks = _checked(events.filter(~is_late), "checked"), _checked(events.filter(is_late), "rechecked")
+    yield from filter(None, (*(make(events) for make in more), _evicted(events, found), _relaunched(found), *checks))
 
 
 def _told(stage: Stage, text: str, said: Iterable[Row]) -> ChainLink:
@@ -97,9 +89,8 @@ def _link(stage: Stage, text: str, ref: Ref, time_ns: int | None) -> ChainLink:
 
 def _saved(events: pl.DataFrame) -> ChainLink | None:
     """The newest checkpoint that was written, or stored, after the failure."""
-    done = [
-        row for row in rows(events, *words.SAVED) if row["step"] is not None and detail(row).get("phase") != "begin"
-    ]
+    told = [row for row in rows(events, *words.SAVED) if row["step"] is not None]
+    done = [row for row in told if detail(row).get("phase") != "begin"]
     if not done:
         return None
     step = max(row["step"] for row in done)

@@ -20,9 +20,8 @@ def stacks(case: Case) -> list[StackClass]:
         key = tuple(frame.text() for frame in to_frames(row["frames"]))
         classes.setdefault(key, []).append(row)
     result = []
-    for key, rows in sorted(classes.items(), key=lambda item: (sum(int(row["count"]) for row in item[1]), item[0]))[
-        :_ROWS
-    ]:
+    order = sorted(classes.items(), key=lambda item: (sum(int(row["count"]) for row in item[1]), item[0]))
+    for key, rows in order[:_ROWS]:
         site = classify(to_frames(rows[0]["frames"]))
         top = site.frame.text() if site.frame else key[0]
         place = rows[0]["line"] if rows[0]["line"] is not None else rows[0]["record"]

@@ -22,29 +22,20 @@ def timeline(case: Case, finding: Finding) -> list[TimelineItem]:
     events = each_line_once(case.tables["events"].select(SHOWN)).filter(
         pl.col("time_ns").is_not_null() & ~pl.col("kind").is_in(_QUIET) & (pl.col("time_basis") != "boot")
     )
-    folded = (
-        events.sort("time_ns", "file", "line")
-        .group_by("kind", "code", maintain_order=True)
-        .agg(
-            pl.len().alias("count"),
-            pl.col("rank").alias("ranks"),
-            pl.first("time_ns", "time_basis", "text", "file", "line", "record"),
-        )
-        .sort("time_ns", "kind", "code")
-    )
+    alike = events.sort("time_ns", "file", "line").group_by("kind", "code", maintain_order=True)
+    first = pl.first("time_ns", "time_basis", "text", "file", "line", "record")
+    folded = alike.agg(first, count=pl.len(), ranks=pl.col("rank")).sort("time_ns", "kind", "code")
     items = _last_steps(case)
     culprits = {*finding.ranks, *finding.cycle}
     for row in folded.head(_TIMELINE - 1).iter_rows(named=True):
         ranks = {rank for rank in row["ranks"] if rank is not None}
-        lane: Literal["culprit", "peers", "system"] = (
-            "system" if row["kind"] in SYSTEM else "culprit" if ranks and ranks <= culprits else "peers"
-        )
+        lane: Literal["culprit", "peers"] = "culprit" if ranks and ranks <= culprits else "peers"
         event = words.EVENT.get(row["kind"], row["kind"])
         items.append(
             TimelineItem(
                 time_utc=iso(row["time_ns"]) or "",
                 basis=row["time_basis"],
-                lane=lane,
+                lane="system" if row["kind"] in SYSTEM else lane,
                 label=words.WITH_CODE(event=event, code=row["code"]) if row["code"] else event,
                 count=row["count"],
                 ranks=ranges(ranks),

@@ -5,6 +5,7 @@ from collections.abc import Set
 import polars as pl
 
 from forensics.model.texts import ranges
+from forensics.views.records import stamp
 
 SCHEMA = {
     "count": pl.Int64(),
@@ -24,16 +25,8 @@ def unread(lines: pl.DataFrame, ranks: Set[int]) -> pl.DataFrame:
     is_odd = (who > 0) & (2 * who <= len(ranks))
     ordered = lines.sort(~is_odd, pl.when(is_odd).then(who).otherwise(0), "count", "file", "line")
     return ordered.with_columns(
-        _shown("first_ns").alias("first"),
-        _shown("last_ns").alias("last"),
+        stamp("first_ns", 3).alias("first"),
+        stamp("last_ns", 3).alias("last"),
         pl.col("rank").map_elements(lambda own: ranges(own), pl.String, skip_nulls=False).alias("ranks"),
         pl.format("{}:{}", "file", "line").alias("where"),
     ).select(*SCHEMA)
-
-
-def _shown(column: str) -> pl.Expr:
-    """A time as its clock has it: with "Z" where that is UTC, "+12.5 s" where it counts from the host's start."""
-    text = pl.from_epoch(column, time_unit="ns").dt.strftime("%Y-%m-%dT%H:%M:%S%.3f")
-    zone = pl.when(pl.col("basis") == "utc").then(pl.lit("Z")).otherwise(pl.lit(""))
-    since = pl.format("+{} s", (pl.col(column) / 1e9).round(3))
-    return pl.when(pl.col("basis") == "boot").then(since).otherwise(pl.concat_str(text, zone))

@@ -17,12 +17,8 @@ def votes(case: Case, finding: Finding) -> list[Votes]:
     if finding.cause is None or "slow" not in CAUSES[finding.cause].kinds:
         return []
     found = case.slow_phases
-    rows = [
-        *(_row(one, "slower") for one in found.slower),
-        *(_row(one, "late") for one in found.late),
-        *(_row(one, "whole") for one in found.whole),
-        *(_row(one, "waits") for one in found.waits),
-    ]
+    rows = [*(_row(one, "slower") for one in found.slower), *(_row(one, "late") for one in found.late)]
+    rows += [*(_row(one, "whole") for one in found.whole), *(_row(one, "waits") for one in found.waits)]
     return sorted(rows, key=lambda row: (-row.votes / row.steps, row.rank, row.phase))[:_ROWS]
 
 

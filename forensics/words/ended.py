@@ -24,9 +24,8 @@ DID: Mapping[str, Said] = {  # cause → what the rank did
     "exception": Said("raised an exception", "抛出异常"),
     "None": Said("ended with an error before the others gave up", "在其他 rank 超时之前异常退出"),
 }
-DID_AT: Mapping[
-    str, Said
-] = {  # whose memory or disk it was (facts/ends/whose_memory.py) → the same, where it was not the host's
+# Whose memory or disk it was (facts/ends/whose_memory.py) → the same, where it was not the host's.
+DID_AT: Mapping[str, Said] = {
     "ray": Said(
         "was killed by Ray's memory monitor, because its node came near its memory limit",
         "因节点内存接近上限被 Ray 的内存监控终止",

@@ -1,5 +1,6 @@
 """What detectors of hardware say: devices, links, hosts, storage."""
 
+from forensics.model.causes.gpu_fault import THEN_OFF_BUS as THEN_OFF_BUS
 from forensics.model.said import Form, Noun, Said
 from forensics.words.several import ALL_DUMPS as ALL_DUMPS
 from forensics.words.several import ALL_IN as ALL_IN
@@ -218,10 +219,6 @@ ASKS_FOR_RESET = Form(
 LOOK_AT_BUS = Said(
     "“rev ff” or no output: it is off the bus; LnkSta slower or narrower than LnkCap",
     "“rev ff” 或无输出：已掉卡；LnkSta 低于 LnkCap",
-)
-THEN_OFF_BUS = Said(
-    "off the bus: drain the host; once nothing runs there, power-cycle it, and have the card reseated or replaced if it happens again",
-    "掉卡：先隔离节点，待无作业后断电重启；再次发生则重插或更换该卡",
 )
 THEN_RESET = Said(
     "it is there: keep nvidia-bug-report.sh of it, drain the host, reset it once nothing runs there, then test it; off the bus: drain, then power-cycle the host",

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
+from msgspec.structs import replace
 
 from forensics.model.drawn import Views
 from forensics.model.incident import Document, Incident
@@ -39,7 +40,6 @@ def render(report: Document, *, generated: str | None = None, language: Language
     """The page. `generated` is printed in the footer as it is; without it the page tells no time of its own."""
     incident, voice = summary.primary(report), voice_of(language)
     anchors = _Anchors(incident)
-    style, script = _asset("style.css"), _script()
     embedded, left_out = _embedded(report)
     return _environment(language).get_template("page.html.j2").render(
         report=report,
@@ -58,12 +58,10 @@ def render(report: Document, *, generated: str | None = None, language: Language
         files=folding.file_classes(report.files),
         anchors=anchors,
         links=links.Links(incident, anchors, voice.spoken),
-        policy=_policy(style, script),
-        style=Markup(style),
-        script=Markup(script),
         embedded=embedded,
         left_out=left_out,
         generated=generated,
+        **_assets(),
         **(_pictures(incident, voice) if incident else {}),
     )  # fmt: skip
 
@@ -86,23 +84,18 @@ class Table(NamedTuple):
 
 def render_tables(title: str, tables: Sequence[Table]) -> str:
     """A page of tables alone, which sort and filter; nothing else is asked for."""
-    style, script = _asset("style.css"), _script()
     page = _environment().get_template("history.html.j2")
-    return page.render(
-        title=title, tables=tables, policy=_policy(style, script), style=Markup(style), script=Markup(script)
-    )
+    return page.render(title=title, tables=tables, **_assets())
 
 
 def _pictures(incident: Incident, voice: Voice) -> dict[str, Any]:
     """Everything that is drawn or folded, by its name in the templates."""
-    views = incident.views
+    views, stopped = incident.views, place.has_stopped(incident)
     return {
         "place": place.place(incident),
         "when": when.when(incident),
-        "has_stopped": place.has_stopped(incident),
-        "timeline": timeline.timeline(
-            views.timeline, views.tracks, place.zero(incident), has_stopped=place.has_stopped(incident)
-        ),
+        "has_stopped": stopped,
+        "timeline": timeline.timeline(views.timeline, views.tracks, place.zero(incident), has_stopped=stopped),
         "grid": ranks.by_host(views.grid, views.hosts),
         "mesh": ranks.by_axes(views.grid, views.mesh),
         "graph": graph.graph(views.nodes, views.edges, voice.spoken),
@@ -197,9 +190,14 @@ def _asset(name: str) -> str:
     return resources.files("reports.html").joinpath(name).read_text("utf-8")
 
 
-def _script() -> str:
-    """Two files, one script: what a picture does, and what keys do."""
-    return _asset("script.js") + _asset("keys.js")
+def _assets() -> dict[str, str]:
+    """Style and script with the policy that allows these two; of two files one script: what a picture does, and what keys do."""
+    style, script = _asset("style.css"), _asset("script.js") + _asset("keys.js")
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'sha256-{_digest(style)}'; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )
+    return {"policy": policy, "style": Markup(style), "script": Markup(script)}
 
 
 def _finalize(value: Any) -> Any:
@@ -232,13 +230,6 @@ def _milliseconds(value: float) -> str:
     return (duration(value / 1000) if abs(value) >= 10_000 else f"{value:.3g} ms").replace("-", "−")
 
 
-def _policy(style: str, script: str) -> str:
-    return (
-        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'sha256-{_digest(style)}'; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-    )
-
-
 def _digest(text: str) -> str:
     return b64encode(sha256(text.encode()).digest()).decode()
 
@@ -259,28 +250,22 @@ def _embedded(report: Document) -> tuple[Markup, list[str]]:
 
 
 def _every(report: Document, change: Callable[[int, Incident], Incident]) -> Document:
-    return msgspec.structs.replace(report, incidents=[change(at, one) for at, one in enumerate(report.incidents)])
+    return replace(report, incidents=[change(at, one) for at, one in enumerate(report.incidents)])
 
 
-def _without_views(incident: Incident, *names: str) -> Incident:
-    return msgspec.structs.replace(
-        incident, views=msgspec.structs.replace(incident.views, **{name: [] for name in names})
-    )
+def _without_others(report: Document) -> Document:
+    return _every(report, lambda at, one: one if at == report.primary else replace(one, views=Views(), evidence=[]))
+
+
+def _without_views(*names: str) -> Callable[[Document], Document]:
+    nothing: dict[str, list[Any]] = {name: [] for name in names}
+    return lambda report: _every(report, lambda _, one: replace(one, views=replace(one.views, **nothing)))
 
 
 _LESS: tuple[tuple[str, Callable[[Document], Document]], ...] = (
-    ("the list of files", lambda report: msgspec.structs.replace(report, files=[])),
-    (
-        "evidence and drawings of other incidents",
-        lambda report: _every(
-            report,
-            lambda at, one: one if at == report.primary else msgspec.structs.replace(one, views=Views(), evidence=[]),
-        ),
-    ),
-    (
-        "the graph and the operations of tracks",
-        lambda report: _every(report, lambda _, one: _without_views(one, "nodes", "edges", "tracks")),
-    ),
-    ("records of hardware", lambda report: _every(report, lambda _, one: _without_views(one, "hardware"))),
-    ("tensors", lambda report: _every(report, lambda _, one: _without_views(one, "tensors", "first_bad", "series"))),
+    ("the list of files", lambda report: replace(report, files=[])),
+    ("evidence and drawings of other incidents", _without_others),
+    ("the graph and the operations of tracks", _without_views("nodes", "edges", "tracks")),
+    ("records of hardware", _without_views("hardware")),
+    ("tensors", _without_views("tensors", "first_bad", "series")),
 )

@@ -84,9 +84,8 @@ def chips(incident: Incident) -> list[Chip]:
     ranks, state = (named, "culprit") if named else (verdict.suspects.ranks, "suspect")
     places = {one.rank: one for one in verdict.places if one.rank in ranks}
     found = _ranks(ranks, state)
-    hosts = (
-        list(dict.fromkeys(one.host for one in places.values() if one.host)) or verdict.hosts or verdict.suspects.hosts
-    )
+    homes = list(dict.fromkeys(one.host for one in places.values() if one.host))
+    hosts = homes or verdict.hosts or verdict.suspects.hosts
     found += [Chip("" if ranks else state, host, "", f"host={host}") for host in hosts[:_HOSTS]]
     found += [Chip("", f"+{len(hosts) - _HOSTS:,}", "", "")] if len(hosts) > _HOSTS else []
     if len(ranks) == 1:

@@ -44,10 +44,6 @@ def file_classes(files: Sequence[FileRow]) -> list[FileClass]:
 
 
 def _class(rows: Sequence[FileRow]) -> FileClass:
-    times = (
-        [row.time_first_utc for row in rows if row.time_first_utc],
-        [row.time_last_utc for row in rows if row.time_last_utc],
-    )
     return FileClass(
         template=rows[0].file if len(rows) == 1 else _NUMBER.sub("#", rows[0].file),
         files=len(rows),
@@ -57,8 +53,8 @@ def _class(rows: Sequence[FileRow]) -> FileClass:
         lines=sum(row.lines for row in rows),
         recognised=sum(row.recognised for row in rows),
         records=sum(row.records for row in rows),
-        first=min(times[0], default=None),
-        last=max(times[1], default=None),
+        first=min((row.time_first_utc for row in rows if row.time_first_utc), default=None),
+        last=max((row.time_last_utc for row in rows if row.time_last_utc), default=None),
         errors=list(dict.fromkeys(error for row in rows for error in row.errors)),
         unread=list(dict.fromkeys(line for row in rows for line in row.templates)),
     )

@@ -77,6 +77,7 @@ MACROS: Mapping[str, str] = {  # what lists are of, and the names of what is fol
 
 def translated(source: str, headings: Mapping[str, str]) -> str:
     """A template with its own words in Chinese; a word without one stays. `headings`: names that sections have already."""
+    known = {**TEXTS, **headings, **MACROS}
     parts = _TOKEN.split(source)
     for at, part in enumerate(parts):
         if at % 2 == 0:
@@ -85,9 +86,8 @@ def translated(source: str, headings: Mapping[str, str]) -> str:
         elif part.startswith("<"):
             parts[at] = _ATTRIBUTE.sub(lambda found: f'{found[1]}="{TEXTS.get(found[2], found[2])}"', part)
         else:
-            known = {**TEXTS, **headings, **MACROS}
             parts[at] = _MACRO.sub(
-                lambda found, known=known: found[0].replace(f'"{found[1]}"', f'"{known.get(found[1], found[1])}"'), part
+                lambda found: found[0].replace(f'"{found[1]}"', f'"{known.get(found[1], found[1])}"'), part
             )
     return "".join(parts)
 

@@ -8,6 +8,10 @@ from forensics.model.runbook import Step
 from forensics.model.said import Said
 
 KERNEL_LOG = msgspec.structs.replace(KERNEL, what=Said("its kernel log", "其内核日志"))
+THEN_OFF_BUS = Said(
+    "off the bus: drain the host; once nothing runs there, power-cycle it, and have the card reseated or replaced if it happens again",
+    "掉卡：先隔离节点，待无作业后断电重启；再次发生则重插或更换该卡",
+)
 ROW = CauseRow(
     title=Said("the GPU failed", "GPU 故障"),
     means=Said("A GPU reported an error of its own before the job stopped.", "作业停止之前，GPU 报告了自身的错误。"),
@@ -38,10 +42,7 @@ ROW = CauseRow(
                 "“rev ff”, no answer or a device missing from the list: it is off the bus; LnkSta slower or narrower than LnkCap",
                 "“rev ff”、无输出或列表中缺少设备：已掉卡；LnkSta 低于 LnkCap",
             ),
-            then=Said(
-                "off the bus: drain the host; once nothing runs there, power-cycle it, and have the card reseated or replaced if it happens again",
-                "掉卡：先隔离节点，待无作业后断电重启；再次发生则重插或更换该卡",
-            ),
+            then=THEN_OFF_BUS,
             source="lspci(8); NVIDIA: Xid 79 in the Xid catalogue",
         ),
         Step(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from forensics.facts.ends.storage_waits import STORAGE_SITES
 from forensics.facts.rows.locations import Shared, listed
@@ -20,10 +20,10 @@ from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Place
-from forensics.model.names import ActionKind, Domain, Status
+from forensics.model.names import ActionKind, Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import SILENT, head_of, ranks_text
-from forensics.verdict.advice.runbook import Scene, followed, is_at_pipe
+from forensics.verdict.advice.runbook import LOOKS, Scene, followed, is_at_pipe, with_look
 from forensics.words import advice
 from forensics.words import ranks as words_of_ranks
 from forensics.words import verdict as words
@@ -35,15 +35,6 @@ _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
 _BY_KERNEL = "proc(5): status, stack, wchan"  # what a process that answers nobody waits in
-# Where a cause alone says what helps, its words go with the first look of its runbook, and with no step that takes anything away.
-_LOOKS: frozenset[ActionKind] = frozenset(
-    ["inspect_hardware", "inspect_network", "check_code", "check_data", "check_config"]
-)
-_LOOKED_AT: Mapping[Domain, ActionKind] = {
-    "workload": "check_config",
-    "infrastructure": "inspect_hardware",
-    "unknown": "check_config",
-}
 _ECC = re.compile(r"\bECC\b|ECCUncorrectable")
 
 
@@ -82,14 +73,15 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     drains = _drains(finding, known)
     code = (finding.first_anomaly.signature or "").removeprefix("device:")
     # A device that only a reset, reboot or repair brings back is taken out first: its own tool may not even see it.
-    actions = (
-        drains + actions if is_lasting(code) and status != "hypothesis" else actions + _checks(finding, known) + drains
-    )
+    is_out_first = is_lasting(code) and status != "hypothesis"
+    actions = drains + actions if is_out_first else actions + _checks(finding, known) + drains
     actions += _by_halves(finding, known) + _shared(finding, known.shared)
     is_sure = status in ("established", "supported") and finding.is_named
     row = None if finding.cause is None else CAUSES[finding.cause]
     if row is not None and is_sure and not (actions or finding.collect or row.by_stack):
-        kind = next((step.do for step in row.runbook if step.do in _LOOKS), _LOOKED_AT[row.domain])
+        # Where a cause alone says what helps, its words go with the first look of its runbook, and with no step that takes anything away.
+        otherwise: ActionKind = "inspect_hardware" if row.domain == "infrastructure" else "check_config"
+        kind = next((step.do for step in row.runbook if step.do in LOOKS), otherwise)
         actions.append(Action(kind=kind, target="job", command=None, reason=row.do))
     if finding.collect or finding.undecided or status == "unknown" or not (actions or row is None):
         actions += _collected(finding, known)
@@ -102,9 +94,9 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
 def _in_words_of(action: Action, around: Surroundings) -> Action:
     """The same; what to look for is what the driver of its devices writes. A kernel's log is read for the same things whoever asks for it."""
     if action.kind == "collect_more" and not action.look and (action.command or "").endswith("dmesg -T"):
-        action = msgspec.structs.replace(action, look=KERNEL.look, then=KERNEL.then, source=KERNEL.source)
+        action = with_look(action, KERNEL)
     target, look = (of_vendor(one, around.vendor) for one in (action.target, action.look))
-    return msgspec.structs.replace(action, target=target, look=look)
+    return replace(action, target=target, look=look)
 
 
 def _left_first(actions: list[Action]) -> list[Action]:
@@ -120,28 +112,19 @@ def _left_first(actions: list[Action]) -> list[Action]:
 def _settings_first(actions: list[Action]) -> list[Action]:
     """What the next run is to leave is set before it is started; and where nobody knows whom to inspect, what would tell comes first."""
     told = [one for one in actions if one.kind == "collect_more" and one.command]
-    if (
-        actions
-        and told
-        and (actions[0].kind, actions[0].target) == ("inspect_hardware", "job")
-        and not actions[0].command
-    ):
+    first = actions[0] if told else None
+    if first is not None and (first.kind, first.target, first.command or None) == ("inspect_hardware", "job", None):
         actions = [told[0], *(one for one in actions if one is not told[0])]
-    at = next((number for number, one in enumerate(actions) if one.kind == "restart_job" and one.command is None), None)
-    if at is None:
-        return actions
-    return [
-        *actions[:at],
-        *(one for one in actions[at:] if one in told),
-        *(one for one in actions[at:] if one not in told),
-    ]
+    starts = (number for number, one in enumerate(actions) if one.kind == "restart_job" and one.command is None)
+    at = next(starts, len(actions))
+    return [*actions[:at], *sorted(actions[at:], key=lambda one: one not in told)]
 
 
 def _with_setup(action: Action) -> Action:
     """The same with the kinds of evidence that its words ask for."""
     said = (one.asks for one in (action.target, action.reason) if isinstance(one, Said))
     asks = dict.fromkeys(chain.from_iterable(said)) if action.kind == "collect_more" else ()
-    return msgspec.structs.replace(action, setup=tuple(asks)) if asks else action
+    return replace(action, setup=tuple(asks)) if asks else action
 
 
 def _checks(finding: Finding, known: Known) -> list[Action]:
@@ -164,14 +147,9 @@ def _checks(finding: Finding, known: Known) -> list[Action]:
     if any(one.kind == "check_code" and one.target != "job" for one in finding.actions):
         return []
     if finding.cause == "collective_mismatch":
-        if target:
-            return [_check(target, words.NOT_THE_SAME_CALL)]
-        return [
-            Action(
-                kind="check_code", target="job", command=None, reason=words.NOT_THE_SAME_CALL, look=advice.OTHER_CALLS,
-                then=advice.SAME_CALLS, source="PyTorch: torch.distributed, collectives",
-            )
-        ]  # fmt: skip
+        check = _check(target or "job", words.NOT_THE_SAME_CALL)
+        source = "PyTorch: torch.distributed, collectives"
+        return [check if target else replace(check, look=advice.OTHER_CALLS, then=advice.SAME_CALLS, source=source)]
     if finding.cause == "deadlock_cycle":
         return [_check(target or "job", words.DIFFERENT_ORDERS)]
     return []
@@ -185,16 +163,11 @@ def _drains(finding: Finding, known: Known) -> list[Action]:
     code = (finding.first_anomaly.signature or "").removeprefix("device:")
     if finding.cause != "gpu_fault" or is_of_program(code):  # no host leaves service for what a program did
         return []
-    hosts = dict.fromkeys(device.host or "" for device in finding.devices)
-    return [
-        Action(
-            kind="drain_node",
-            target=host,
-            command=commands.drain_node(host, "gpu_fault", known.around),
-            reason=words.GPU_REPORTED_ERROR,
-        )
-        for host in hosts
-    ]
+    drains = []
+    for host in dict.fromkeys(device.host or "" for device in finding.devices):
+        command = commands.drain_node(host, "gpu_fault", known.around)
+        drains.append(Action(kind="drain_node", target=host, command=command, reason=words.GPU_REPORTED_ERROR))
+    return drains
 
 
 def _shared(finding: Finding, shared: Shared | None) -> list[Action]:
@@ -213,14 +186,8 @@ def _shared(finding: Finding, shared: Shared | None) -> list[Action]:
 
 def _by_halves(finding: Finding, known: Known) -> list[Action]:
     """How to find a host that slows all and that no record tells: by exchange, for alone it may look well."""
-    is_of_host = not any(action.kind == "restart_job" for action in finding.actions)
-    if (
-        finding.cause != "throughput_drop"
-        or finding.subjects
-        or finding.places
-        or not is_of_host
-        or finding.domain == "workload"
-    ):
+    is_of_host = finding.domain != "workload" and all(action.kind != "restart_job" for action in finding.actions)
+    if finding.cause != "throughput_drop" or finding.subjects or finding.places or not is_of_host:
         return []
     most = words.ROUNDS(rounds=(known.hosts - 1).bit_length(), hosts=known.hosts)
     reason = words.BY_HALVES(rounds=most if known.hosts > 1 else words.ABOUT_LOG_ROUNDS)
@@ -242,7 +209,7 @@ def _with_command(action: Action, finding: Finding, known: Known) -> Action:
         command = command or (None if is_slow else commands.kernel_log(host, known.around))
     elif action.kind == "inspect_network":
         command = commands.ports(host, known.around)
-    return msgspec.structs.replace(action, command=command)
+    return replace(action, command=command)
 
 
 def _without_command(finding: Finding) -> set[str]:
@@ -258,20 +225,14 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
     if finding.places:
         return action
     if action.kind == "inspect_hardware" and len(pci) == 1:
-        return _as_by_runbook(
-            msgspec.structs.replace(action, command=commands.pci_state(pci.pop())), finding, "pci_state"
-        )
+        return _as_by_runbook(replace(action, command=commands.pci_state(pci.pop())), finding, "pci_state")
     name: commands.CommandName
-    is_nvidia = known.around.vendor == "nvidia"
-    if action.kind == "inspect_hardware" and finding.cause == "gpu_fault" and is_nvidia and _is_of_memory(finding):
+    about = (action.kind, finding.cause)
+    if about == ("inspect_hardware", "gpu_fault") and known.around.vendor == "nvidia" and _is_of_memory(finding):
         name = "memory_errors"
-    elif (
-        action.kind == "check_config"
-        and finding.cause == "gpu_oom"
-        and not (_hosts(finding, known.places) or action.look)
-    ):
+    elif about == ("check_config", "gpu_oom") and not (_hosts(finding, known.places) or action.look):
         name = "users_of_memory"
-    elif action.kind == "check_code" and finding.cause == "segfault":
+    elif about == ("check_code", "segfault"):
         name = "core"
     else:
         return action
@@ -279,16 +240,14 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
     if command is None:
         return action
     target = words.ON_ITS_HOST if action.target in ("", "job") else words.ON_HOST_OF(what=action.target)
-    return _as_by_runbook(msgspec.structs.replace(action, target=target, command=command), finding, name)
+    return _as_by_runbook(replace(action, target=target, command=command), finding, name)
 
 
 def _as_by_runbook(action: Action, finding: Finding, name: commands.CommandName) -> Action:
     """The same with what to look for, where the runbook of its cause has the step that is done by this command."""
     steps = CAUSES[finding.cause].runbook if finding.cause is not None else ()
     step = next((one for one in steps if one.do == action.kind and one.command == name), None)
-    if step is None or action.look:
-        return action
-    return msgspec.structs.replace(action, look=step.look, then=step.then, source=step.source)
+    return action if step is None or action.look else with_look(action, step)
 
 
 def _is_of_memory(finding: Finding) -> bool:
@@ -307,12 +266,10 @@ def _kernel_first(actions: Sequence[Action], finding: Finding, known: Known) -> 
     if command is None or (own is None and any(one.command == command for one in actions)):
         return list(actions)
     if own is None:
-        own = Action(
-            kind="collect_more", target=words.KERNEL_LOG(host=host), command=command, reason="", setup=("kernel",)
-        )
-        at = actions.index(open_ones[0])
+        target, at = words.KERNEL_LOG(host=host), actions.index(open_ones[0])
+        own = Action(kind="collect_more", target=target, command=command, reason="", setup=("kernel",))
         return [*actions[:at], own, *actions[at:]]
-    return [msgspec.structs.replace(one, command=command) if one is own else one for one in actions]
+    return [replace(one, command=command) if one is own else one for one in actions]
 
 
 def _host_of(action: Action | None, finding: Finding, known: Known) -> str | None:
@@ -346,22 +303,14 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
     actions = _stacks(finding, known) + _kernel_logs(finding, known)
     called = [_as_called(what, known) for what in finding.collect]
     asked = {kind for what in called if isinstance(what, Said) for kind in what.asks}
+    is_wait = finding.cause is None or "hang" in CAUSES[finding.cause].kinds
+    is_wait &= finding.cause != "collective_mismatch"  # of the program, whatever hosts and links did
     # Who waited is over: its stack is gone, and what the others' logs and the kernels say is not.
-    if (
-        known.has_ended
-        and finding.undecided
-        and not finding.is_named
-        and (finding.cause is None or "hang" in CAUSES[finding.cause].kinds)
-        and finding.cause != "collective_mismatch"  # of the program, whatever hosts and links did
-        and asked
-        and asked.isdisjoint(words.LEFT_OF_ALL.asks)
-    ):
+    is_over = known.has_ended and bool(finding.undecided) and not finding.is_named and is_wait
+    if is_over and asked and asked.isdisjoint(words.LEFT_OF_ALL.asks):
         command = commands.COMMANDS["gather"](commands.Target(asks=words.LEFT_OF_ALL.asks))
-        who = (
-            words.LEFT_OF_SUSPECTS(who=ranks_text(finding.suspect_ranks))
-            if finding.suspect_ranks
-            else words.LEFT_OF_ALL
-        )
+        ranks = finding.suspect_ranks
+        who = words.LEFT_OF_SUSPECTS(who=ranks_text(ranks)) if ranks else words.LEFT_OF_ALL
         actions.insert(0, Action(kind="collect_more", target=who, command=command, reason=""))
     actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in called]
     # Of a wait at the start no call is recorded: the group is not there yet.
@@ -381,9 +330,8 @@ def _as_called(what: str, known: Known) -> str:
     library = by_vendor if torch is None else torch.library
     lacks: list[Lacks] = ["ras"] if around.vendor not in (None, "nvidia") or known.has_ras else []
     has_recorder = known.has_records or (torch is not None and commands.recorder(around) is not None)
-    lacks += (
-        ["recorder", "detail"] if not has_recorder else ["detail"] if torch is not None and torch.is_detailed else []
-    )
+    lacks += [] if has_recorder else ["recorder"]
+    lacks += ["detail"] if not has_recorder or (torch is not None and torch.is_detailed) else []
     if known.has_ended and what is words_of_ranks.SECOND_STACKS:
         what = words_of_ranks.TWO_STACKS
     return of_libraries(what, library, *lacks)
@@ -417,7 +365,7 @@ def _there(finding: Finding, known: Known) -> list[Action]:
     ended = known.dead | (known.gone - known.left) | known.seen_twice
     by_host: dict[str, dict[int, int]] = defaultdict(dict)
     for place in known.places:
-        is_subject = place.rank in finding.subjects if finding.subjects else True
+        is_subject = place.rank in finding.subjects or not finding.subjects
         if is_subject and place.rank not in ended and place.host and place.pid:
             by_host[place.host][place.rank] = place.pid
     actions = []
@@ -429,8 +377,9 @@ def _there(finding: Finding, known: Known) -> list[Action]:
         target = form(who=ranks_text(shown), host=host, pids=_pids(shown))
         command = commands.stacks(host, list(shown.values()), known.around, is_held=is_held, is_silent=is_silent)
         one = Action(kind="collect_more", target=target, command=command, reason="")
-        by_kernel = {"look": advice.LOOK_AT_SILENT, "then": advice.THEN_OF_SILENT, "source": _BY_KERNEL}
-        actions.append(msgspec.structs.replace(one, **by_kernel) if is_silent and command else one)
+        if is_silent and command:
+            one = replace(one, look=advice.LOOK_AT_SILENT, then=advice.THEN_OF_SILENT, source=_BY_KERNEL)
+        actions.append(one)
     return actions
 
 
@@ -447,12 +396,8 @@ def _kernel_logs(finding: Finding, known: Known) -> list[Action]:
     if finding.cause is not None:
         return []
     hosts = {place.host for place in known.places if place.rank in finding.subjects & known.dead and place.host}
-    return [
-        Action(
-            kind="collect_more",
-            target=words.KERNEL_LOG(host=host),
-            command=commands.kernel_log(host, known.around),
-            reason=words.SHOWS_WHETHER_KERNEL_ENDED_IT,
-        )
-        for host in sorted(hosts)[:_HOSTS]
-    ]
+    logs, why = [], words.SHOWS_WHETHER_KERNEL_ENDED_IT
+    for host in sorted(hosts)[:_HOSTS]:
+        command = commands.kernel_log(host, known.around)
+        logs.append(Action(kind="collect_more", target=words.KERNEL_LOG(host=host), command=command, reason=why))
+    return logs

@@ -12,7 +12,7 @@ that runs. Where the verdict is a hypothesis, nothing of this is told.
 
 from collections.abc import Collection, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from forensics.model import commands
 from forensics.model.causes import CAUSES
@@ -48,7 +48,8 @@ def decide(incident: Incident, ranks: int, again: Collection[str] = (), times: i
         form = words.COSTS_A_DAY_OF if ranks else words.COSTS_A_DAY
         reason = form(reason=reason, hours=f"{24 * share:.1f}", ranks=ranks)
     # Whoever stopped the job from outside stood at nothing, and no host of it is to be left out.
-    is_open = do in words.UNLESS and incident.verdict.kind != "healthy" and not _is_from_outside(incident.verdict)
+    is_from_outside = row is not None and row.from_outside
+    is_open = do in words.UNLESS and incident.verdict.kind != "healthy" and not is_from_outside
     unless = _unless(do, incident.verdict) if is_open else ""
     return Decision(do=do, reason=reason, unless=unless, lost_gpu_hours=hours, without=list(without))
 
@@ -61,9 +62,8 @@ def _unless(do: DecisionKind, verdict: Verdict) -> Said:
         return words.GROWS_NO_MORE
     if verdict.kind == "numerics" and do in ("wait", "change_first"):
         return words.BATCH_IS_GONE if do == "change_first" else words.BAD_AGAIN
-    of_host = verdict.hosts and (
-        verdict.cause is None or CAUSES[verdict.cause].holds in ("device", "link") or verdict.domain == "infrastructure"
-    )
+    row = _row(verdict)
+    of_host = verdict.hosts and (row is None or row.holds in ("device", "link") or verdict.domain == "infrastructure")
     return words.SAME_COMES_BACK if do == "restart" and not of_host else words.UNLESS[do]
 
 
@@ -80,9 +80,7 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     if hosts and verdict.kind in ("hang", "crash", "slow") and verdict.domain != "workload":
         return "evict", words.AT_FAULT_BEFORE(hosts=joined(hosts, ", ")), hosts
     if verdict.kind == "slow":
-        is_asked = any(action.kind == "restart_job" for action in incident.actions)
-        looks_at = incident.actions[0].kind if incident.actions else None
-        return *_faster(verdict, incident.has_ended, is_asked, looks_at), ()
+        return *_faster(incident), ()
     of_devices = sorted({device.host for device in verdict.devices if device.host})
     if _is_lasting(verdict):
         return "evict", words.LASTING_ERROR(host=joined(of_devices, ", ")), of_devices
@@ -101,9 +99,12 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
         return "restart", words.LOOK_AT_RECORDS if _has_fault_on_record(incident) else none, ()
     if row is None or returns != "may" or verdict.kind == "launch":
         return "cannot_tell", words.RETURN_NOT_SHOWN, ()
-    if row.is_of_hardware:
-        return _left_out(row, of_devices or sorted(verdict.hosts))
-    return "restart", words.MAY_COME_BACK, ()
+    if not row.is_of_hardware:
+        return "restart", words.MAY_COME_BACK, ()
+    # A device or link failed, and nothing shows that it works again.
+    form = words.UNTIL_GPU_TESTED if row.holds == "device" else words.UNTIL_LINK_TESTED
+    where = of_devices or sorted(verdict.hosts)
+    return ("restart", form(hosts=joined(where, ", ")), where) if where else ("cannot_tell", words.FIND_IT_FIRST, ())
 
 
 def _row(verdict: Verdict) -> CauseRow | None:
@@ -139,70 +140,56 @@ def _share(incident: Incident) -> float:
     return told.shares["culprits"] if set(incident.verdict.ranks) & set(told.ranks) else 0.0
 
 
-def _left_out(row: CauseRow, hosts: Sequence[str]) -> tuple[DecisionKind, Said, Sequence[str]]:
-    """A device or link that failed, and of which nothing shows that it works again."""
-    if not hosts:
-        return "cannot_tell", words.FIND_IT_FIRST, ()
-    form = words.UNTIL_GPU_TESTED if row.holds == "device" else words.UNTIL_LINK_TESTED
-    return "restart", form(hosts=joined(hosts, ", ")), hosts
-
-
 def _has_fault_on_record(incident: Incident) -> bool:
     """Does anything speak of a device, a link or a host besides who stopped the job?"""
     weighed = {one.cause for one in incident.choice} | {one.cause for one in incident.alternatives}
     return bool(incident.views.hardware or incident.verdict.devices or weighed & _MAY_LAST)
 
 
-def _faster(
-    verdict: Verdict, has_ended: bool, may_tell: bool, looks_at: ActionKind | None
-) -> tuple[DecisionKind, Said]:
-    """What to do about a job that is slow: a device or a link that is named does not become faster by itself. `may_tell`: a restart is asked
-    for, as a test. `looks_at`: what is to be done first; where that is the program, nobody is left out."""
+def _faster(incident: Incident) -> tuple[DecisionKind, Said]:
+    """What to do about a job that is slow: a device or a link that is named does not become faster by itself. Where the program is to be looked
+    at first, nobody is left out; where a restart is asked for, it is a test."""
+    verdict, kinds = incident.verdict, [action.kind for action in incident.actions]
+    looks_at = kinds[0] if kinds else None
     # Of one rank, whether its host or its device is slow is not shown; of several on one host it is the host.
     who = words.DEVICE_OF(ranks=ranks_text(verdict.ranks)) if verdict.ranks else ""
     if len(verdict.ranks) != 1 and verdict.hosts:
         who = joined(sorted(verdict.hosts), ", ")
-    is_hardware = (
-        bool(who)
-        and verdict.cause is not None
-        and CAUSES[verdict.cause].returns == "lasts"
-        and verdict.domain != "workload"
-        and looks_at not in ("check_code", "check_data", "check_config")
-    )
+    is_of_program = verdict.domain == "workload" or looks_at in ("check_code", "check_data", "check_config")
+    row = _row(verdict)
+    is_hardware = bool(who) and row is not None and row.returns == "lasts" and not is_of_program
     if verdict.first_anomaly.signature == SINKING and looks_at == "check_config":
         return "change_first", words.SLOWER_ALL_THE_TIME
-    if has_ended:
+    if incident.has_ended:
         return "change_first", words.REPLACE_BEFORE_NEXT(who=who) if is_hardware else words.FIND_BEFORE_NEXT
     if is_hardware:
         return "keep_running", words.REPLACE_LATER(who=who)
-    return "wait", words.RESTART_WOULD_TELL if may_tell else words.RESTART_CHANGES_NOTHING
+    return "wait", words.RESTART_WOULD_TELL if "restart_job" in kinds else words.RESTART_CHANGES_NOTHING
 
 
 def carried_out(incident: Incident, around: Surroundings) -> Incident:
     """The incident with an action that does what was decided, where none of its actions does."""
     told, verdict = incident.decision, incident.verdict
+    kind: ActionKind = "drain_node" if told.do == "evict" else "restart_job"
     if told.do == "evict":
         hosts = sorted({device.host for device in verdict.devices if device.host} or {*verdict.hosts})
-        wanted: list[tuple[ActionKind, str, str | None]] = [
-            ("drain_node", host, commands.drain_node(host, "evict", around)) for host in hosts
-        ]
+        wanted = {host: commands.drain_node(host, "evict", around) for host in hosts}
     elif told.do == "restart":
         places = sorted({place.host for place in verdict.places if place.host})
         # Nothing is taken down before anything was looked at, and nothing started again where what failed may still be used.
-        is_of_link = verdict.cause is not None and CAUSES[verdict.cause].holds == "link"
-        may = incident.actions and not (told.without and is_of_link)
-        command = commands.restart_job(places[0] if len(places) == 1 else None, around) if may else None
-        wanted = [("restart_job", "", command)]
+        row = _row(verdict)
+        may = incident.actions and not (told.without and row is not None and row.holds == "link")
+        wanted = {"": commands.restart_job(places[0] if len(places) == 1 else None, around) if may else None}
     else:
         return incident
     actions = list(incident.actions)
-    for kind, target, command in wanted:
+    for target, command in wanted.items():
         at = next((n for n, one in enumerate(actions) if (one.kind, one.target) == (kind, target)), None)
         if at is None:
             actions.append(Action(kind=kind, target=target, command=command, reason=told.reason))
         elif actions[at].command is None:
-            actions[at] = msgspec.structs.replace(actions[at], command=command)
-    return msgspec.structs.replace(incident, actions=actions)
+            actions[at] = replace(actions[at], command=command)
+    return replace(incident, actions=actions)
 
 
 def _is_lasting(verdict: Verdict) -> bool:
@@ -211,10 +198,6 @@ def _is_lasting(verdict: Verdict) -> bool:
     row = _row(verdict)
     told = row is not None and row.holds == "device" and prefix == "device" and is_lasting(code)
     return told and any(device.host for device in verdict.devices)
-
-
-def _is_from_outside(verdict: Verdict) -> bool:
-    return verdict.cause is not None and CAUSES[verdict.cause].from_outside
 
 
 def _is_of_the_code(verdict: Verdict) -> bool:

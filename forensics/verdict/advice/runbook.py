@@ -5,11 +5,11 @@ A step is a row of data (model/causes/); here is only which facts the bundle sho
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from forensics.facts.ends.gpu_memory import filled
 from forensics.facts.ends.storage_errors import path_of
@@ -27,24 +27,17 @@ from forensics.words import verdict as words
 from parsers.catalogues import advice
 
 _AT = re.compile(r"(.+):(\d+)")
-_SITES: dict[Site, Fact] = {
-    "data_loading": "loading",
-    "lock": "lock",
-    "storage_io": "storage",
-    "checkpoint_io": "storage",
-}
+_SITES: Mapping[Site | None, Fact] = {
+    "data_loading": "loading", "lock": "lock", "storage_io": "storage", "checkpoint_io": "storage",
+}  # fmt: skip
 _ADVICE: dict[str | None, Fact] = {
     "reset_gpu": "reset", "reboot_node": "reboot", "drain_and_rma": "repair", "repair": "repair",
 }  # fmt: skip
 _SORTS: tuple[Fact, ...] = ("infiniband", "ethernet", "efa")
 _UNMADE: tuple[Fact, ...] = ("no_route", "no_host", "timed_out")
 # What is done at a host: where nobody tells its name, whoever has the job knows where its one rank ran.
-_AT_ITS_HOST: frozenset[ActionKind] = frozenset(
-    ["inspect_hardware", "inspect_network", "check_code", "check_config", "check_data"]
-)
-_OUTLIVES: frozenset[EvidenceKind] = frozenset(
-    ["log", "kernel", "launcher", "settings", "core"]
-)  # the processes that it tells of
+LOOKS: tuple[ActionKind, ...] = ("inspect_hardware", "inspect_network", "check_code", "check_data", "check_config")
+_OUTLIVES: tuple[EvidenceKind, ...] = ("log", "kernel", "launcher", "settings", "core")  # whom it tells of
 
 
 class Scene(NamedTuple):
@@ -89,16 +82,8 @@ def followed(
         may = step.what is not None and step not in used and (is_sure or step.do == "collect_more")
         if not may or (command := _command(step, finding, scene, None)) in (None, *known):
             continue
-        one = Action(
-            kind=step.do,
-            target=step.what or "",
-            command=command,
-            reason="",
-            look=step.look,
-            then=step.then,
-            source=step.source,
-        )
-        done.append(one)
+        one = Action(kind=step.do, target=step.what or "", command=command, reason="")
+        done.append(with_look(one, step))
         known.add(command)
     return _saved_first(done, book)
 
@@ -141,12 +126,17 @@ def _by(action: Action, step: Step, finding: Finding, scene: Scene) -> Action:
     command = action.command or _command(step, finding, scene, action)
     is_there = command != action.command and _host(step, finding, scene, action) == HERE != scene.host_of(action)
     if is_there and "host" in step.needs and step.command != "load":
-        action = msgspec.structs.replace(action, target=words.AT_ITS_HOST(what=action.target))
+        action = replace(action, target=words.AT_ITS_HOST(what=action.target))
     if step.command == "load" and command is not None and not scene.is_alone:
-        action = msgspec.structs.replace(action, target=words.LOAD_OF(who=action.target))
+        action = replace(action, target=words.LOAD_OF(who=action.target))
     if action.command is None and step in (GATHER, LEFT, NEXT_RUN):
-        action = msgspec.structs.replace(action, target=_when(action, step))
-    return msgspec.structs.replace(action, command=command, look=step.look, then=step.then, source=step.source)
+        action = replace(action, target=_when(action, step))
+    return with_look(replace(action, command=command), step)
+
+
+def with_look(action: Action, step: Step) -> Action:
+    """With what to look for, what to do then, and who says so."""
+    return replace(action, look=step.look, then=step.then, source=step.source)
 
 
 def _when(action: Action, step: Step) -> Said:
@@ -155,7 +145,7 @@ def _when(action: Action, step: Step) -> Said:
         return words.BEFORE_IT_ENDS(what=action.target)
     if step is LEFT:
         return words.BEFORE_IT_IS_LOST(what=action.target)
-    is_left = {*action.setup} <= _OUTLIVES
+    is_left = {*action.setup} <= {*_OUTLIVES}
     return (words.WHAT_IS_LEFT if is_left else words.IN_NEXT_RUN)(what=action.target)
 
 
@@ -171,7 +161,7 @@ def _host(step: Step, finding: Finding, scene: Scene, action: Action | None) -> 
     """The host in question; HERE where it is that of one named rank, and nobody tells its name."""
     host = scene.host_of(action)
     is_open = host is None and action is not None and len(finding.ranks) == 1 and not scene.has_host
-    return HERE if is_open and step.do in _AT_ITS_HOST else host
+    return HERE if is_open and step.do in LOOKS else host
 
 
 def _target(step: Step, finding: Finding, scene: Scene, action: Action | None) -> Target:
@@ -219,4 +209,4 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
     }  # fmt: skip
     facts = {name for name, value in shown.items() if value}
     facts |= {sort for sort in _SORTS if sort == at.around.link} | {why for why in _UNMADE if why == unmade}
-    return facts | {fact for fact in (_ADVICE.get(advice(code)), _SITES.get(finding.site or "unknown")) if fact}
+    return facts | {fact for fact in (_ADVICE.get(advice(code)), _SITES.get(finding.site)) if fact}

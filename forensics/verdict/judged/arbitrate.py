@@ -9,15 +9,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from itertools import permutations
 
 import msgspec
-from msgspec import structs
 from msgspec.structs import replace
 
 from forensics.case import Case
 from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
-from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Kind, Reason, Severity, SymptomKind
 from forensics.model.said import joined
 from forensics.verdict.judged.explain import Explainer
@@ -174,29 +173,23 @@ def _located(case: Case, merged: list[Merged]) -> list[Merged]:
     place = case.host_of_rank
     result = list(merged)
     for cause, detectors in merged:
-        if cause.cause is None or cause.subjects or len(cause.places) != 1 or not _of_hosts(cause):
+        if cause.cause is None or cause.subjects or len(cause.places) != 1:
+            continue
+        if CAUSES[cause.cause].holds not in ("device", "link", "process"):
             continue
         for effect, more in merged:
             waits = effect.cause is None and not effect.is_named and effect.suspect_ranks
-            if (
-                waits
-                and (effect, more) in result
-                and {place.get(rank) for rank in effect.suspect_ranks} == cause.places
-            ):
+            if not waits or {place.get(rank) for rank in effect.suspect_ranks} != cause.places:
+                continue
+            if (cause, detectors) in result and (effect, more) in result:
                 whole = replace(
                     cause, detector=effect.detector, suspect_ranks=effect.suspect_ranks, claims=(*cause.claims, *effect.claims), undecided=(),
                     first_anomaly=effect.first_anomaly, blast_radius=effect.blast_radius,
                     collect=(*cause.collect, *effect.collect), summary=joined((cause.summary, effect.summary), " "),
                 )  # fmt: skip
-                at = result.index((cause, detectors)) if (cause, detectors) in result else None
-                if at is not None:
-                    result[at] = (whole, (*detectors, *more))
-                    result.remove((effect, more))
+                result[result.index((cause, detectors))] = (whole, (*detectors, *more))
+                result.remove((effect, more))
     return result
-
-
-def _of_hosts(finding: Finding) -> bool:
-    return finding.cause is not None and CAUSES[finding.cause].holds in ("device", "link", "process")
 
 
 def _joined(merged: list[Merged]) -> list[Merged]:
@@ -218,18 +211,13 @@ def _joined(merged: list[Merged]) -> list[Merged]:
                 domain=cause.domain, hosts=cause.hosts or effect.hosts, devices=cause.devices or effect.devices,
                 actions=tuple(dict.fromkeys((*cause.actions, *effect.actions))), code=cause.code or effect.code,
                 severity=cause.severity, summary=joined((cause.summary, effect.summary), " ") if effect.is_named else cause.summary,
-                first_anomaly=_signed(effect.first_anomaly, cause.first_anomaly.signature),
+                first_anomaly=replace(effect.first_anomaly, signature=cause.first_anomaly.signature or effect.first_anomaly.signature),
                 undecided=effect.undecided if not cause.is_named else cause.undecided,
             )  # fmt: skip
             cause, detectors = whole, tuple(dict.fromkeys((*detectors, *more)))
             result[at] = (cause, detectors)
             dropped.add(other)
     return [one for number, one in enumerate(result) if number not in dropped]
-
-
-def _signed(first: FirstAnomaly, signature: str | None) -> FirstAnomaly:
-    """Where it showed, under the signature of the cause."""
-    return structs.replace(first, signature=signature or first.signature)
 
 
 def _leads(cause: Finding, effect: Finding) -> bool:
@@ -258,21 +246,14 @@ def _complementary(
         return frozenset(one for one in shown if explainer.explains(finding, one))
 
     groups: dict[object, list[Merged]] = {}
-    for one in merged:
-        alike = (
-            one[0].ranks
-            and one[0].cause is not None
-            and not one[0].undecided
-            and CAUSES[one[0].cause].holds == "process"
-            and observers.basis(one[0]) not in _NAMELESS
-        )
-        groups.setdefault(one[0].cause if alike else id(one[0]), []).append(one)
+    for found, detectors in merged:
+        is_of_process = found.cause is not None and CAUSES[found.cause].holds == "process"
+        is_sure = found.ranks and not found.undecided and observers.basis(found) not in _NAMELESS
+        groups.setdefault(found.cause if is_of_process and is_sure else id(found), []).append((found, detectors))
     result: list[Merged] = []
     for listed in groups.values():
         covers = [explained(one) for one, _ in listed] if len(listed) > 1 else []
-        apart = bool(covers) and all(
-            covers[i] - covers[j] for i in range(len(listed)) for j in range(len(listed)) if i != j
-        )
+        apart = bool(covers) and all(one - other for one, other in permutations(covers, 2))
         result += [reduce(_both, listed)] if apart else listed
     return result
 

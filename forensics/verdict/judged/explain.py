@@ -109,9 +109,8 @@ class Explainer:
     def _wait(self, said: _Said, symptom: Symptom) -> bool:
         if said.holds == "value":  # bad values hold nobody up, but the check that found them ends its process
             return bool(self._bad_losses) and not self._bad_losses & symptom.ranks
-        if (
-            said.holds == "job"
-        ):  # a stop explains no wait before it, but that nothing more is heard of whose machine was taken
+        if said.holds == "job":
+            # A stop explains no wait before it, but that nothing more is heard of whose machine was taken.
             is_gone = symptom.key == "heartbeat_lost" and bool(said.subjects) and not said.subjects & symptom.ranks
             return said.finding.cause not in STOPS or is_gone
         there = said.subjects or self._ranks_there(said)
@@ -170,22 +169,19 @@ class Explainer:
             return self._is_cited(said, symptom) or said.holds == "process" or self._stopped_alike(said, symptom)
         if said.holds == "value":
             ends = [self._case.ends.get(rank) for rank in symptom.ranks]
-            is_checked = bool(ends) and all(end is not None and end.how in ("bad_loss", "failed") for end in ends)
-            return is_checked or (
-                bool(symptom.ranks) and symptom.ranks <= self._raised_alike and self._is_soon_before_end(said)
-            )
+            if ends and all(end is not None and end.how in ("bad_loss", "failed") for end in ends):
+                return True
+            return bool(ends) and symptom.ranks <= self._raised_alike and self._is_soon_before_end(said)
         if symptom.ranks and self._is_after(said, symptom):
             return True
-        is_told = finding.cause in ("host_oom", "gpu_fault") and any(
-            one.is_its for one in self._observers.backing(finding)
-        )
+        may_be_its = finding.cause in ("host_oom", "gpu_fault")
+        is_told = may_be_its and any(one.is_its for one in self._observers.backing(finding))
         is_gone = is_told or (finding.cause == "rank_died" and bool(said.places))
         if symptom.key == "connections":  # whoever died, or waited and was taken down, left connections behind
             return bool(said.subjects or said.places or finding.links) or is_told or self._is_cited(said, symptom)
+        # What else ends of a job whose host is gone, whose process a kernel ended or whose device failed.
         if is_gone and not (said.subjects or symptom.ranks):
-            return (
-                True  # what else ends of a job whose host is gone, whose process a kernel ended or whose device failed
-            )
+            return True
         there = self._ranks_there(said) if not said.subjects else frozenset()
         if symptom.ranks & there or symptom.hosts & said.places:
             return True
@@ -201,9 +197,8 @@ class Explainer:
     @cached_property
     def _raised_alike(self) -> frozenset[int]:
         """The ranks that raised one and the same error, where these are most of the job: a check that all of them make ends them so."""
-        raised = {
-            rank: end.code for rank, end in self._case.ends.items() if end.cause == "exception" and end.by == "process"
-        }
+        ends = self._case.ends.items()
+        raised = {rank: end.code for rank, end in ends if end.cause == "exception" and end.by == "process"}
         most = max(raised.values(), key=[*raised.values()].count, default=None)
         alike = frozenset(rank for rank, code in raised.items() if code == most)
         return alike if 2 * len(alike) > len(self._case.job_told_of | alike) and len(alike) > 1 else frozenset()

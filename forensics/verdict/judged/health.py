@@ -13,7 +13,7 @@ from forensics.assemble.ends.closings import of_other_processes
 from forensics.case import Case
 from forensics.facts.ends.ended_agents import ended_steps
 from forensics.facts.figures.lost_parts import left_behind, shown
-from forensics.facts.rows.event_rows import refs
+from forensics.facts.rows.event_rows import Row, refs
 from forensics.facts.waits.records import UNRECORDED_P2P
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
@@ -71,32 +71,27 @@ def _ranks(case: Case) -> Iterator[tuple[Claim, Action]]:
     lost = left_behind(steps, [rank for rank, end in case.ends.items() if end.how == "ended"] or last)
     if not lost:
         return
-    rows = (
-        steps.sort("file", "line")
-        .filter(pl.col("rank").is_in(list(lost)))
-        .unique("rank", keep="last", maintain_order=True)
-    )
-    places = tuple(
-        Ref(file=row["file"], line=row["line"], text=f"step {row['step']}")
-        for row in rows.head(3).iter_rows(named=True)
-    )
+    rows = steps.sort("file", "line").filter(pl.col("rank").is_in(list(lost)))
+    rows = rows.unique("rank", keep="last", maintain_order=True).head(3)
+    places = tuple(map(_step_ref, rows.iter_rows(named=True)))
     who = ranks_text(lost)
     text = words.WENT_ON_WITHOUT(who=who, step=max(lost.values()), last=steps["step"].max())
     action = Action(kind="collect_more", target=words.WHY_LOST(who=who), command=None, reason="")
     yield Claim(text, "for", places), action
 
 
+def _step_ref(row: Row) -> Ref:
+    return Ref(file=row["file"], line=row["line"], text=f"step {row['step']}")
+
+
 def _pace(case: Case) -> list[Claim]:
     """Steps are equally long on all ranks whoever is slow: all wait for it."""
     times = case.phase_times
-    rows = (
-        times.filter(pl.col("sort") == "whole").sort("rank", "step").unique("rank", keep="first", maintain_order=True)
-    )
-    if rows.height < 2 or times["sort"].n_unique() > 1:
+    whole = times.filter(pl.col("sort") == "whole").sort("rank", "step")
+    if whole["rank"].n_unique() < 2 or times["sort"].n_unique() > 1:
         return []
-    shown = rows.head(1).select("file", "line", "name").rows()
-    places = tuple(Ref(file=file, line=line, text=name) for file, line, name in shown)
-    return [Claim(words.PACE_UNKNOWN, "unseen", places)]
+    file, line, name = whole.select("file", "line", "name").row(0)
+    return [Claim(words.PACE_UNKNOWN, "unseen", (Ref(file=file, line=line, text=name),))]
 
 
 def _failed(case: Case) -> bool:
@@ -139,10 +134,8 @@ def _completions(case: Case) -> dict[Said, Claim]:
     steps = case.tables["steps"].filter(pl.col("step").is_not_null()).sort("step", "file", "line")
     last = steps.group_by("rank").agg(pl.col("step").max())["step"]
     if len(last) and last.n_unique() == 1 and (ended or ends.height):
-        row = steps.row(-1, named=True)
-        place = Ref(file=row["file"], line=row["line"], text=f"step {row['step']}")
         text = words.ALL_COMPLETED_STEP(step=last[0])
-        claims[words.LAST_STEP(step=last[0])] = Claim(text, "for", (place,))
+        claims[words.LAST_STEP(step=last[0])] = Claim(text, "for", (_step_ref(steps.row(-1, named=True)),))
     if case.states.counters.height and not case.states.open.height:
         agree = case.states.counters.group_by("gid").agg(
             pl.col("completed").n_unique(), (pl.col("completed") == pl.col("enqueued")).all().alias("even")
@@ -155,13 +148,10 @@ def _completions(case: Case) -> dict[Said, Claim]:
 def _records(case: Case) -> tuple[Ref, ...]:
     recorded = case.tables["operations"].select("rank", "file", "record", "kind", "seq", "state")
     done = recorded.filter(pl.col("record").is_not_null() & (pl.col("state") == "completed"))
-    rows = done.sort("rank", "file", "record")
-    last = rows.unique("rank", keep="last", maintain_order=True).head(3)
+    last = done.sort("rank", "file", "record").unique("rank", keep="last", maintain_order=True).head(3)
     return tuple(
-        Ref(
-            file=row["file"], line=row["record"], text=f"rank {row['rank']}: {row['kind']} {row['seq']}, {row['state']}"
-        )
-        for row in last.iter_rows(named=True)
+        Ref(file=file, line=record, text=f"rank {rank}: {kind} {seq}, {state}")
+        for rank, file, record, kind, seq, state in last.iter_rows()
     )
 
 

@@ -38,7 +38,7 @@ _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = (*RAN_OUT, "desync")
 _OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
 _OF_THE_WAY = ("config_drift", "network_fault", "store_timeout")
-_NUMERIC = ("nan_assert", "bad_loss", "loss_scale", "replica_mismatch")
+_NUMERIC = ("nan", "nan_assert", "bad_loss", "loss_scale", "replica_mismatch")
 _VICTIMS = 2
 _TABLE = 0.8  # of the lines of a table are rows: the rest are its header and what could not be read
 Place = tuple[str, int | None]
@@ -55,9 +55,7 @@ class Observer(msgspec.Struct, frozen=True):
     names: frozenset[int] = frozenset()
     host: str | None = None
     is_serious: bool = True  # of a kernel's record: it counts, is an error, and of this time
-    has_victims: bool = (
-        False  # of a kernel's record: several devices of its host say that they suffered from another one
-    )
+    has_victims: bool = False  # of a kernel's record: several devices of its host say that another one made them suffer
     is_of_victim: bool = False  # it says that its printer waited for others or lost them, and nothing of its own part
     step: int | None = None
     is_its: bool = False  # a kernel's word of a process that is the job's by its control group
@@ -70,9 +68,8 @@ class Observers:
     def __init__(self, case: Case, findings: Iterable[Finding]) -> None:
         tables, self._memberships = case.tables, case.memberships
         self.cited = {(ref.file, ref.line) for f in findings for claim in f.claims for ref in claim.refs}
-        self._has_ranks = any(
-            tables[name]["rank"].drop_nulls().len() for name in ("ranks", "operations", "stacks", "events")
-        )
+        of_ranks: tuple[TableName, ...] = ("ranks", "operations", "stacks", "events")
+        self._has_ranks = any(tables[name]["rank"].count() for name in of_ranks)
         self._records = {(one.row["file"], one.row["line"], one.kind): one for one in case.hardware}
         self._echoes = _echoes(tables["events"])
         self._collected = _collected(tables)
@@ -126,10 +123,9 @@ class Observers:
         subjects, places = finding.subjects, finding.places
         holds = CAUSES[finding.cause].holds if finding.cause is not None else "process"
         if one.role == "process" and one.who is not None and one.who in subjects:
+            # It tells what the subject brought to the call, or that it stands in an earlier one.
             if one.kind == "collective_timeout" and finding.cause in _OF_THE_CALL:
-                return (
-                    "own_record"  # it tells what the subject brought to the call, or that it stands in an earlier one
-                )
+                return "own_record"
             if one.kind == "connect_failed" and finding.cause in _OF_THE_WAY:
                 return "own_record"  # it tells whom the subject tried to reach
             if one.is_of_victim:  # whoever waited may be suspected, but is not named for that
@@ -192,10 +188,8 @@ class Observers:
             role = "process"  # its own traceback of Ctrl-C
         if role == "launcher":
             whom = names | frozenset(() if rank is None else (rank,))
-            code = str(row.get("code") or "")
-            says_no_more = code.isdigit() or (
-                rank is not None and is_stop(code)
-            )  # whom it stopped had not ended by itself
+            code = str(row.get("code") or "")  # whom it stopped had not ended by itself
+            says_no_more = code.isdigit() or (rank is not None and is_stop(code))
             return Observer(role, None, name, kind, whom, host, tells_cause=not says_no_more)
         waited = EVENTS[kind].roles == ("victim",) or is_consequence(row.get("detail"))
         waited |= kind == "exception" and (row["file"], row["line"]) in self._echoes
@@ -204,9 +198,7 @@ class Observers:
     def shows_values(self, finding: Finding) -> bool:
         """Does it point to figures of tensors, losses or scales, or to a check of them?"""
         backing = self.backing(finding)
-        return any(
-            one.table in ("tensors", "steps", "values") or one.kind in _NUMERIC or one.kind == "nan" for one in backing
-        )
+        return any(one.table in ("tensors", "steps", "values") or one.kind in _NUMERIC for one in backing)
 
     def step(self, finding: Finding) -> int | None:
         """The step of its first anomaly, if the rows that it points to are of that step; else the first step of these."""
@@ -221,21 +213,16 @@ class Observers:
     def shows_times(self, finding: Finding) -> bool:
         """Does it point to timings, steps, timed calls, stacks that moved, or a tool's word on slow ranks?"""
         backing = self.backing(finding)
-        return any(
-            one.table in ("timings", "steps", "operations", "stacks") or one.kind == "straggler" for one in backing
-        )
+        tables = ("timings", "steps", "operations", "stacks")
+        return any(one.table in tables or one.kind == "straggler" for one in backing)
 
 
 def _collected(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
     """Files in which somebody put the times of several ranks together: nearly all their lines are such figures, where a log
     of all ranks has lines of its own."""
-    times = (
-        tables["timings"].filter(pl.col("rank").is_not_null()).group_by("file").agg(pl.col("rank").n_unique(), pl.len())
-    )
+    times = tables["timings"].drop_nulls("rank").group_by("file").agg(pl.col("rank").n_unique(), pl.len()).iter_rows()
     lines = dict(tables["files"].select("file", "lines").iter_rows())
-    return frozenset(
-        file for file, ranks, rows in times.iter_rows() if ranks > 1 and rows >= _TABLE * (lines.get(file) or 0)
-    )
+    return frozenset(file for file, ranks, rows in times if ranks > 1 and rows >= _TABLE * (lines.get(file) or 0))
 
 
 def _echoes(events: pl.DataFrame) -> set[Place]:

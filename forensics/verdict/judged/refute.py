@@ -44,10 +44,10 @@ def _timed_out_with_all(case: Case, finding: Finding) -> int | None:
     more than half of the job."""
     if finding.first_anomaly.seq is not None or not finding.ranks:
         return None
-    waited = case.events.filter(
-        (pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global") & pl.col("seq").is_not_null()
+    waited = case.events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))
+    calls = (
+        waited.drop_nulls("seq").group_by("op", "seq", maintain_order=True).agg(pl.col("rank").drop_nulls().unique())
     )
-    calls = waited.group_by("op", "seq", maintain_order=True).agg(pl.col("rank").drop_nulls().unique())
     job = len(case.expected | case.seen)
     for ranks in calls["rank"].to_list():
         if set(finding.ranks) <= set(ranks) and 2 * len(ranks) > job:

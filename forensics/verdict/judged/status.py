@@ -49,26 +49,22 @@ def status_of(one: Candidate, observers: Observers) -> Statuses:
     why = _by_number(knowing)
     if not is_about:  # what is claimed is the cause alone
         backing, sources = knowing, joined(knowing, ", ")
-    if (one.kind == "slow" if finding.cause is None else CAUSES[finding.cause].by_times) and not observers.measures(
-        finding
-    ):
+    by_times = one.kind == "slow" if finding.cause is None else CAUSES[finding.cause].by_times
+    if by_times and not observers.measures(finding):
         why = "supported"  # times tell who is slow; of what, only a measure of the device or the host
     several = words.SOURCES_AGREE(number=len(backing), sources=sources)
     rule = several if len(backing) > 1 else words.ONE_SOURCE(sources=sources or words.THE_RECORDS)
     if who != why and is_about:
         rule = words.WHO_AND_WHY(who=words.STATUS_NAME[who], why=words.STATUS_NAME[why], rule=rule)
-    return Statuses(
-        min(who, why, key=_WEAKEST_FIRST.index), rule, who if is_about else None, why if finding.cause else None
-    )
+    weaker = min(who, why, key=_WEAKEST_FIRST.index)
+    return Statuses(weaker, rule, who if is_about else None, why if finding.cause else None)
 
 
 def _doubt(one: Candidate, observers: Observers) -> Said | None:
     """What makes it a hypothesis."""
     finding = one.finding
-    named = finding.ranks or finding.cycle
-    doubts = [reason for reason in finding.undecided if not (named and reason in _BESIDES)]
-    doubts = [reason for reason in doubts if reason != "no_hang"]
-    if doubts or ((finding.subjects or finding.places) and not finding.is_named):
+    besides: tuple[Reason, ...] = _BESIDES if finding.ranks or finding.cycle else ("no_hang",)
+    if {*finding.undecided} - {*besides} or ((finding.subjects or finding.places) and not finding.is_named):
         return words.BEST_EXPLANATION
     if against := observers.categories(finding, "against"):
         return words.SPEAK_AGAINST(sources=joined(against, ", "), speak=_speak(against))

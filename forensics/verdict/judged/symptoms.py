@@ -34,16 +34,8 @@ from parsers.schema.order import sort_if_needed
 _REFS = 3  # lines that a symptom cites
 SHOWN = 20  # rows of symptoms in the document
 _UNPLACED = (
-    "exception",
-    "gpu_oom",
-    "cuda_error",
-    "disk_full",
-    "segfault",
-    "host_oom",
-    "exit",
-    "bad_loss",
-    "config_error",
-)
+    "exception", "gpu_oom", "cuda_error", "disk_full", "segfault", "host_oom", "exit", "bad_loss", "config_error",
+)  # fmt: skip
 _WAITS = (
     "store_timeout", "missing_members", "barrier_missing", "desync", "fingerprint_mismatch", "size_mismatch", "ras_status",
     "heartbeat_lost",
@@ -87,15 +79,9 @@ def symptoms(
     slow = [one for one in findings if about(one) == "slow"]
     found = [*_values(findings, observers), *_slow(slow, observers)]
     if not case.ended_well:
-        found += [
-            *_open(case),
-            *_timed_out(case, observers),
-            *_victims(case),
-            *_in_stacks(case),
-            *_ended(case),
-            *_unplaced(case),
-        ]
-        found += [*_never_started(case), *_hosts_alone(case), *_stopped(case), *_connections(case), *_in_calls(case)]
+        found += [*_open(case), *_timed_out(case, observers), *_victims(case), *_in_stacks(case), *_ended(case)]
+        found += [*_unplaced(case), *_never_started(case), *_hosts_alone(case), *_stopped(case), *_connections(case)]
+        found += _in_calls(case)
         found += _by_word(case, found)
         found += _lost_nodes(case) if not any(one.ranks or one.node for one in found) else ()
         found += _cut_off(case) if not found else ()
@@ -158,6 +144,10 @@ def _alike(found: pl.DataFrame, observers: Observers) -> pl.DataFrame:
     ).drop("who", "apart")  # fmt: skip
 
 
+def _refs(rows: pl.DataFrame, most: int) -> tuple[Ref, ...]:
+    return tuple(map(reference, rows.head(most).iter_rows(named=True)))
+
+
 def _placed(rows: pl.DataFrame) -> pl.DataFrame:
     return sort_if_needed(rows, ("file", "line"), nulls_last=False)
 
@@ -173,9 +163,7 @@ def _victims(case: Case) -> Iterator[Symptom]:
     rows = _before_own_end(case, rows)
     for (kind,), part in rows.sort("kind", "file", "line").partition_by(["kind"], as_dict=True).items():
         own = part.filter(pl.col("rank_space") == "global")["rank"].drop_nulls().to_list()
-        yield Symptom(
-            "waiting", f"{kind}", frozenset(own), tuple(reference(r) for r in part.head(2).iter_rows(named=True))
-        )
+        yield Symptom("waiting", f"{kind}", frozenset(own), _refs(part, 2))
 
 
 def _before_own_end(case: Case, rows: pl.DataFrame) -> pl.DataFrame:
@@ -202,16 +190,18 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
     waiting = live.filter(pl.col("site") == "communication")
     seen = places(case.stacks, case.waited_ranks, case.expected)
     if int(waiting["count"].sum() or 0) > 1:
-        refs = tuple(stack_ref(row) for row in waiting.sort("rank", "file", "line").head(1).iter_rows(named=True))
-        yield Symptom("waiting", IN_COMMUNICATION, frozenset(values(waiting["rank"])), refs)
+        yield _of_stacks(IN_COMMUNICATION, waiting.sort("rank", "file", "line"), 1)
     elif seen.waiters > 1 and (seen.outside.height or seen.waiting.height == seen.live.height):
-        refs = tuple(stack_ref(row) for row in seen.waiting.sort("rank", "file", "line").head(1).iter_rows(named=True))
-        yield Symptom("waiting", IN_WAITS, frozenset(values(seen.waiting["rank"])), refs)
+        yield _of_stacks(IN_WAITS, seen.waiting.sort("rank", "file", "line"), 1)
     storage = storage_waits(case.stacks, case.blocked)
     if storage.height:
-        first = storage.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(_REFS)
-        refs = tuple(stack_ref(row) for row in first.iter_rows(named=True))
-        yield Symptom("waiting", "stacks that wait for storage", frozenset(values(storage["rank"])), refs)
+        first = storage.sort("rank", "host", "pid", "file", "line", nulls_last=True)
+        yield _of_stacks("stacks that wait for storage", first, _REFS)
+
+
+def _of_stacks(key: str, stacks: pl.DataFrame, most: int) -> Symptom:
+    refs = tuple(stack_ref(row) for row in stacks.head(most).iter_rows(named=True))
+    return Symptom("waiting", key, frozenset(values(stacks["rank"])), refs)
 
 
 def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:
@@ -232,10 +222,10 @@ def lost_nodes(case: Case) -> pl.DataFrame:
 
 def _lost_nodes(case: Case) -> Iterator[Symptom]:
     """A node that was lost ends the job, also where no process says a word of it."""
-    rows = list(lost_nodes(case).sort("file", "line").iter_rows(named=True))
-    hosts = frozenset(short_host(host) for row in rows for host in row["names_hosts"])
-    if rows:
-        yield Symptom("ended", "nodes that were lost", refs=tuple(map(reference, rows[:_REFS])), hosts=hosts)
+    rows = lost_nodes(case).sort("file", "line")
+    if rows.height:
+        hosts = frozenset(short_host(host) for host in rows["names_hosts"].explode())
+        yield Symptom("ended", "nodes that were lost", refs=_refs(rows, _REFS), hosts=hosts)
 
 
 def _cut_off(case: Case) -> Iterator[Symptom]:
@@ -246,23 +236,16 @@ def _cut_off(case: Case) -> Iterator[Symptom]:
 
 def _in_calls(case: Case) -> Iterator[Symptom]:
     """Communicators whose members printed different numbers of calls, where nothing shows that the job ended."""
-    calls = case.tables["operations"].select(
-        "rank", "comm", "group", "seq", "kind", "input_dtypes", "is_p2p", "file", "line"
-    )
-    lines = calls.filter(
-        pl.col("comm").is_not_null() & pl.col("line").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("is_p2p").fill_null(False)
-    )  # fmt: skip
+    wanted = ("rank", "comm", "group", "seq", "kind", "input_dtypes", "is_p2p", "file", "line")
+    calls = case.tables["operations"].select(wanted).drop_nulls(["comm", "line", "rank"])
+    lines = calls.filter(~pl.col("is_p2p").fill_null(False))
     if not lines.height or case.ends or _held(case):
         return
     lines = numbered(lines.with_columns(job=True), "job")
     last = lines.group_by("comm", "group", "rank").agg(pl.col("seq").max()).drop_nulls("seq")
-    calls = (
-        lines.sort("seq")
-        .unique(["rank", "comm"], keep="last")
-        .group_by("seq")
-        .agg(pl.struct("kind", "input_dtypes").n_unique().alias("kinds"))
-    )
-    uneven = last["seq"].n_unique() > 1 or bool((calls["kinds"] > 1).any())
+    newest = lines.sort("seq").unique(["rank", "comm"], keep="last")
+    kinds = newest.group_by("seq").agg(pl.struct("kind", "input_dtypes").n_unique().alias("kinds"))["kinds"]
+    uneven = last["seq"].n_unique() > 1 or bool((kinds > 1).any())
     if uneven and last["rank"].n_unique() > 1:
         front = last.filter(pl.col("seq") == last["seq"].max())["rank"].to_list()
         yield Symptom("waiting", UNEVEN_CALLS, frozenset(front))
@@ -277,8 +260,7 @@ def _connections(case: Case) -> Iterator[Symptom]:
     rows = rows.filter((pl.col("kind") != "connect_failed") | pl.lit(case.has_begun))
     rows = rows.filter((pl.col("kind") != "port_error") | pl.col("detail").fill_null("").str.contains('"library"'))
     if rows.height:
-        refs = tuple(reference(row) for row in _placed(rows).head(3).iter_rows(named=True))
-        yield Symptom("ended", "connections", frozenset(), refs)
+        yield Symptom("ended", "connections", frozenset(), _refs(_placed(rows), _REFS))
 
 
 def _ended(case: Case) -> Iterator[Symptom]:
@@ -347,21 +329,14 @@ def is_below(stops: Mapping[str, int], file: str, line: int | None) -> bool:
 def _never_started(case: Case) -> Iterator[Symptom]:
     if case.has_begun:
         return
-    checked = case.events.filter((pl.col("kind") == "node_check") & (pl.col("severity") == "error")).sort(
-        "file", "line"
-    )
+    checked = case.events.filter((pl.col("kind") == "node_check") & (pl.col("severity") == "error"))
     if checked.height and not case.seen:
-        refs = tuple(reference(r) for r in checked.head(2).iter_rows(named=True))
-        yield Symptom("never_started", "check of nodes", frozenset(), refs)
+        yield Symptom("never_started", "check of nodes", frozenset(), _refs(checked.sort("file", "line"), 2))
     kinds = case.events["kind"]
     begun, done = (kinds == "comm_init_start").any(), (kinds == "comm_init_complete").any()
-    failed = case.events.filter(pl.col("kind").is_in(_BEFORE_IT_RAN) & (pl.col("severity") != "info")).sort(
-        "file", "line"
-    )
+    failed = case.events.filter(pl.col("kind").is_in(_BEFORE_IT_RAN) & (pl.col("severity") != "info"))
     if failed.height or (begun and not done):
-        yield Symptom(
-            "never_started", "job", frozenset(), tuple(reference(r) for r in failed.head(2).iter_rows(named=True))
-        )
+        yield Symptom("never_started", "job", frozenset(), _refs(failed.sort("file", "line"), 2))
 
 
 def _stopped(case: Case) -> Iterator[Symptom]:

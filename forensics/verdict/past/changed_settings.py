@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from forensics.model.incident import Action, EnvironmentRow, Evidence, Incident
 from forensics.model.names import Kind
@@ -31,14 +31,14 @@ def with_changes(incident: Incident, before: Sequence[Incident], rows: Sequence[
         id=f"E{len(incident.evidence) + 1}",
         claim=words.CHANGED_BEFORE(attempt=incident.attempt, what=what), direction="for", refs=[],
     )  # fmt: skip
-    incident = msgspec.structs.replace(incident, evidence=[*incident.evidence, claim])
+    incident = replace(incident, evidence=[*incident.evidence, claim])
     if verdict.kind not in _BY_SETTINGS or verdict.domain == "infrastructure":
         return incident
     check = Action(
         kind="check_config", target=words.WHAT_CHANGED(names=joined([row.name for row in told], ", ")), command=None,
         reason=words.NOT_SO_BEFORE(what=what, attempt=incident.attempt - 1),
     )  # fmt: skip
-    return msgspec.structs.replace(incident, actions=[check, *incident.actions])
+    return replace(incident, actions=[check, *incident.actions])
 
 
 def _change(row: EnvironmentRow) -> Said:

@@ -39,9 +39,8 @@ class Offender(NamedTuple):
     @property
     def is_of_ranks(self) -> bool:
         """Did the same ranks run there each time? Then the fault may be theirs, unless it lies in a device or a link."""
-        return len({one.ranks for one in self.times}) < _FEWEST and not any(
-            one.cause in OF_THINGS for one in self.times
-        )
+        is_of_thing = any(one.cause in OF_THINGS for one in self.times)
+        return len({one.ranks for one in self.times}) < _FEWEST and not is_of_thing
 
     @property
     def signature(self) -> str | None:
@@ -85,8 +84,5 @@ def tail(chances: Iterable[float], times: int) -> float:
     """The chance that at least `times` of independent events happen, each with its own chance."""
     of = [1.0]  # of[k]: exactly k so far
     for chance in chances:
-        of = [
-            (of[k] if k < len(of) else 0.0) * (1 - chance) + (of[k - 1] * chance if k else 0.0)
-            for k in range(len(of) + 1)
-        ]
+        of = [same * (1 - chance) + one_less * chance for same, one_less in zip([*of, 0.0], [0.0, *of], strict=True)]
     return min(1.0, sum(of[times:]))

@@ -7,7 +7,7 @@ accused before is more to be suspected if it is accused now; nobody is named, an
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from forensics.model.causes import CAUSES
 from forensics.model.commands import NOWHERE, Surroundings, device, drain_node
@@ -46,16 +46,13 @@ def mark_repeats(
     before, ranks_then = _earlier(incidents, primary)
     again = sorted((accused(one) | suspected(one)) & before.keys())
     known = {(who.kind, who.name): who for who in offenders(past.incidents)}
-    likely = {
-        name for (kind, name), who in known.items() if kind == "host" and who.is_likely and (kind, name) in accused(one)
-    }
+    accused_now = {name for kind, name in accused(one) if kind == "host"}
+    likely = {name for name in accused_now if ("host", name) in known and known["host", name].is_likely}
     # Where the same ranks ran there each time, the fault may be theirs: their data, their part of the program.
     now, is_device = tuple(one.verdict.ranks), one.verdict.cause in OF_THINGS
     repeated = {name for kind, name in again if kind == "host" and (is_device or ranks_then[kind, name] - {now})}
-    marked = [msgspec.structs.replace(each, decision=decide(each, ranks)) for each in incidents]
-    decided = msgspec.structs.replace(
-        one, decision=decide(one, ranks, repeated | likely, _in_a_row(incidents, primary))
-    )
+    marked = [replace(each, decision=decide(each, ranks)) for each in incidents]
+    decided = replace(one, decision=decide(one, ranks, repeated | likely, _in_a_row(incidents, primary)))
     decided = _marked(decided, again, before, around)
     decided = _with_new_hosts(decided, hosts or {})
     decided = with_changes(decided, [each for each in incidents if each.attempt < one.attempt], changed)
@@ -96,15 +93,14 @@ def _earlier(
 
 def _with_failures_before(incident: Incident, before: Sequence[Incident]) -> Incident:
     """Of a run that ended well, which attempts of it did not: "no fault" would be said of the newest alone."""
-    failed = [
-        one for one in before if one.verdict.kind not in ("healthy", "unknown") and one.attempt < incident.attempt
-    ]
+    earlier = [one for one in before if one.attempt < incident.attempt]
+    failed = [one for one in earlier if one.verdict.kind not in ("healthy", "unknown")]
     if incident.verdict.kind != "healthy" or not failed:
         return incident
     first = {one.attempt: one for one in reversed(failed)}
     told = joined((_failure(first[attempt]) for attempt in sorted(first)[:_EARLIER]), ", ")
     summary = words.ENDED_WELL_AFTER(before=told, summary=inside(incident.verdict.summary))
-    return msgspec.structs.replace(incident, verdict=msgspec.structs.replace(incident.verdict, summary=summary))
+    return replace(incident, verdict=replace(incident.verdict, summary=summary))
 
 
 def _failure(one: Incident) -> Said:
@@ -131,17 +127,13 @@ def _marked(
         elif kind == "host":
             reason = words.TAKE_OUT_AND_TEST(before=claims[-1])
             command = device(name, None, around)
-            test = Action(
-                kind="inspect_hardware", target=name, command=command, reason=reason,
-                look=advice.LOOK_AT_RECURRENT, then=advice.THEN_OF_RECURRENT,
-            )  # fmt: skip
-            actions.insert(0, test)
+            test = Action(kind="inspect_hardware", target=name, command=command, reason=reason)
+            actions.insert(0, replace(test, look=advice.LOOK_AT_RECURRENT, then=advice.THEN_OF_RECURRENT))
     told = with_claims(incident, claims)
-    if claims and not named and again:  # nobody is named now: then who comes back is the most that is known
-        form = words.AND_BEFORE
-        summary = form(before=capital(claims[0]), summary=inside(unlabelled(incident.verdict.summary)))
-        told = msgspec.structs.replace(told, verdict=msgspec.structs.replace(told.verdict, summary=summary))
-    return msgspec.structs.replace(told, actions=actions)
+    if claims and not named:  # nobody is named now: then who comes back is the most that is known
+        summary = words.AND_BEFORE(before=capital(claims[0]), summary=inside(unlabelled(incident.verdict.summary)))
+        told = replace(told, verdict=replace(told.verdict, summary=summary))
+    return replace(told, actions=actions)
 
 
 def _with_new_hosts(incident: Incident, hosts: Mapping[int, frozenset[str]]) -> Incident:
@@ -164,12 +156,8 @@ def _with_past(incident: Incident, known: Mapping[Thing, Offender], past: Past) 
             claims.append(_told(known[thing]))
         elif past.incidents and thing[0] == "host" and not any(thing[1] in one.hosts for one in past.incidents):
             claims.append(words.NEW_TO_HISTORY(name=thing[1], number=len(past.incidents)))
-    same = [
-        one
-        for one in past.incidents
-        if one.signature == words_of(incident.verdict) and incident.verdict.cause is not None
-    ]
-    if same:
+    signature = words_of(incident.verdict) if incident.verdict.cause is not None else None
+    if same := [one for one in past.incidents if one.signature == signature]:
         claims.append(words.SAME_SIGNATURE(incidents=_listed(same)))
     return with_claims(incident, claims)
 
@@ -180,15 +168,12 @@ def _told(one: Offender) -> Said:
     form = words.SAME_RANKS if one.is_of_ranks and one.of > 1 else words.MAY_BE_CHANCE
     form = words.WITH_CHANCE if one.is_likely else form
     what = words.ACCUSED_OR_SUSPECTED if one.suspected else words.ACCUSED
+    what = words.WAS_SUSPECTED if one.suspected == len(one.times) else what
+    earlier = words.ONE_EARLIER if one.of == 1 else words.EARLIER(number=one.of)
     return words.IN_HISTORY(
-        thing=words.THING[one.kind],
-        name=one.name,
-        what=words.WAS_SUSPECTED if one.suspected == len(one.times) else what,
-        times=len(one.times),
-        earlier=words.ONE_EARLIER if one.of == 1 else words.EARLIER(number=one.of),
-        chance=form(expected=expected, chance=f"{one.chance:.2g}"),
-        incidents=_listed(one.times),
-    )
+        thing=words.THING[one.kind], name=one.name, what=what, times=len(one.times), earlier=earlier,
+        chance=form(expected=expected, chance=f"{one.chance:.2g}"), incidents=_listed(one.times),
+    )  # fmt: skip
 
 
 def _listed(incidents: Sequence[PastIncident]) -> Said:
@@ -198,8 +183,6 @@ def _listed(incidents: Sequence[PastIncident]) -> Said:
 
 def with_claims(incident: Incident, claims: Sequence[str]) -> Incident:
     """The incident with further evidence for it, that no line of the bundle shows."""
-    first = len(incident.evidence) + 1
-    rows = [
-        Evidence(id=f"E{number}", claim=text, direction="for", refs=[]) for number, text in enumerate(claims, first)
-    ]
-    return msgspec.structs.replace(incident, evidence=[*incident.evidence, *rows])
+    numbered = enumerate(claims, len(incident.evidence) + 1)
+    rows = [Evidence(id=f"E{number}", claim=text, direction="for", refs=[]) for number, text in numbered]
+    return replace(incident, evidence=[*incident.evidence, *rows])

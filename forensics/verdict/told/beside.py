@@ -3,15 +3,15 @@ its hosts, for how long its links were down, how much of a host is lost. It name
 
 from collections.abc import Collection, Iterable
 
-import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.ends.launch_class import launch_class
 from forensics.facts.ends.process_ends import OWN_CAUSES, is_consequence
 from forensics.facts.hosts.checks import HostChecks, host_checks
-from forensics.facts.rows.event_rows import of_kinds, refs
+from forensics.facts.rows.event_rows import Row, of_kinds, refs
 from forensics.facts.rows.locations import listed
 from forensics.facts.waits.unrecorded import unrecorded
 from forensics.model.finding import Claim, Finding
@@ -41,10 +41,8 @@ def beside(case: Case, finding: Finding, kind: Kind) -> list[Claim]:
 
 def _measured(case: Case, finding: Finding, hosts: frozenset[str]) -> list[Claim]:
     """What stands apart in the telemetry of its devices; of a host without ranks, of all of them."""
-    subjects = finding.subjects
-    own = [
-        one for one in case.apart if one.rank in subjects or ((one.rank is None or not subjects) and one.host in hosts)
-    ]
+    named = finding.subjects
+    own = (one for one in case.apart if one.rank in named or (one.host in hosts and (one.rank is None or not named)))
     return [Claim(one.text, "for", one.refs) for one in own][:_SHOWN]
 
 
@@ -71,12 +69,9 @@ def _forked(case: Case, finding: Finding) -> list[Claim]:
     them held is held for ever in what was forked."""
     if finding.cause != "rank_absent" or finding.site not in ("data_loading", "lock"):
         return []
-    said = case.events.filter(
-        (pl.col("code") == "advice")
-        & pl.col("detail").str.contains('"tokenizers.forked"', literal=True)
-        & pl.col("rank").is_in(sorted(finding.subjects))
-        & (pl.col("rank_space") == "global")
-    )
+    is_advice = (pl.col("code") == "advice") & pl.col("detail").str.contains('"tokenizers.forked"', literal=True)
+    is_own = pl.col("rank").is_in(sorted(finding.subjects)) & (pl.col("rank_space") == "global")
+    said = case.events.filter(is_advice & is_own)
     if said.is_empty():
         return []
     who = ranks_text(said["rank"].unique().to_list())
@@ -92,7 +87,7 @@ def with_setting_of_forks(case: Case, finding: Finding) -> Finding:
         kind="check_config", target=_NO_FORKED_LOCK, command=f"export {_NO_FORKED_LOCK}=false", reason=words.FORKED_LOCK(who=who),
         look=advice.WHERE_IT_IS_SET, then=advice.SET_BEFORE_START, source="tokenizers: TOKENIZERS_PARALLELISM",
     )  # fmt: skip
-    return msgspec.structs.replace(finding, actions=(setting, *finding.actions))
+    return replace(finding, actions=(setting, *finding.actions))
 
 
 def _running(case: Case) -> list[Claim]:
@@ -124,16 +119,13 @@ def _launch(case: Case, finding: Finding) -> list[Claim]:
     """What a job that never came past its start failed by."""
     by = launch_class(finding)
     # A kernel's log, or lines about a device, tell of no launch; a check of hosts finds what one would fail by.
-    has_job = case.is_world_told or bool(case.seen and not _is_about_device(finding))
+    is_about_device = finding.cause == "gpu_fault" and bool(finding.ranks)
+    has_job = case.is_world_told or bool(case.seen and not is_about_device)
     is_check = by == "the sub-health of a node"
     if by is None or case.has_begun or not (has_job or is_check):
         return []
     form = words.LAUNCH_FAILED_BY if has_job else words.FOUND_BEFORE_LAUNCH
     return [Claim(form(what=words.LAUNCH_CLASS[by]), "for")]
-
-
-def _is_about_device(finding: Finding) -> bool:
-    return finding.cause == "gpu_fault" and bool(finding.ranks)
 
 
 def _pairs(case: Case, hosts: frozenset[str]) -> list[Claim]:
@@ -148,12 +140,9 @@ def _common(case: Case, hosts: frozenset[str]) -> list[Claim]:
     claims = []
     for host in sorted(hosts)[:_SHOWN] if len(hosts) == 1 else ():
         for sort, name in case.locations.of(host)[:1]:
-            others = [other for other, _ in case.locations.hosts[sort, name] if other != host]
-            text = words.STANDS_AT(
-                host=host,
-                place=words.NAMED(sort=words.PLACE.get(sort, sort), name=name),
-                others=listed(others) or words.NO_OTHER_HOST,
-            )
+            others = listed(other for other, _ in case.locations.hosts[sort, name] if other != host)
+            at = words.NAMED(sort=words.PLACE.get(sort, sort), name=name)
+            text = words.STANDS_AT(host=host, place=at, others=others or words.NO_OTHER_HOST)
             claims.append(Claim(text, "unseen"))
     return claims
 
@@ -186,19 +175,16 @@ def _without_a_time(case: Case, kind: Kind) -> list[Claim]:
     is_own = (pl.col("rank_space") == "global") & pl.col("rank").is_in(gave_up)
     waits = is_own & (pl.col("kind") == "collective_timeout")
     waited = case.events.select("kind", "rank", "rank_space", "file").filter(waits).select("file", "rank").unique()
-    raised = case.events.filter(
-        is_own & pl.col("kind").is_in([*OWN_CAUSES]) & pl.col("time_ns").is_null() & pl.col("line").is_not_null()
-    )
-    raised = raised.join(waited, on=["file", "rank"], how="anti").join(
-        waited.select("rank").unique(), on="rank", how="semi"
-    )
-    rows = [
-        row for row in raised.sort("rank", "file", "line").iter_rows(named=True) if not is_consequence(row["detail"])
-    ]
-    first = {(row["rank"], row["text"]): row for row in reversed(rows)}
-    return [
-        Claim(
-            words.RAISED_AT_NO_TIME(who=ranks_text([rank]), line=cut_middle(text or "", _LINE)), "unseen", refs([row])
-        )
-        for (rank, text), row in sorted(first.items(), key=lambda one: (one[0][0], one[1]["file"], one[1]["line"]))
-    ][:_SHOWN]
+    is_untimed = pl.col("time_ns").is_null() & pl.col("line").is_not_null()
+    raised = case.events.filter(is_own & pl.col("kind").is_in([*OWN_CAUSES]) & is_untimed)
+    raised = raised.join(waited, on=["file", "rank"], how="anti").join(waited, on="rank", how="semi")
+    first: dict[tuple[int, str | None], Row] = {}
+    for row in raised.sort("rank", "file", "line").iter_rows(named=True):
+        if not is_consequence(row["detail"]):
+            first.setdefault((row["rank"], row["text"]), row)
+    claims = []
+    shown = sorted(first.items(), key=lambda told: (told[0][0], told[1]["file"], told[1]["line"]))[:_SHOWN]
+    for (rank, text), one in shown:
+        said = words.RAISED_AT_NO_TIME(who=ranks_text([rank]), line=cut_middle(text or "", _LINE))
+        claims.append(Claim(said, "unseen", refs([one])))
+    return claims

@@ -41,9 +41,8 @@ def with_call(case: Case, finding: Finding) -> Finding:
         )
         for place in at
     ]  # fmt: skip
-    return replace(
-        finding, claims=(*finding.claims, Claim(told, "for", tuple(at.values()))), actions=(*finding.actions, *looks)
-    )
+    claim = Claim(told, "for", tuple(at.values()))
+    return replace(finding, claims=(*finding.claims, claim), actions=(*finding.actions, *looks))
 
 
 def _source(place: str) -> str | None:

@@ -30,15 +30,8 @@ _GRAVE = pl.col("severity").is_in(["error", "fatal"])
 
 def checked(case: Case, found: Collection[Kind]) -> list[Checked]:
     """`found`: the kinds of incident that any finding of this attempt speaks of; what speaks of one is not clean."""
-    return [
-        *(_numbers(case) if "numerics" not in found else ()),
-        *(_times(case) if "slow" not in found else ()),
-        *_waits(case),
-        *_told(case),
-        *_hardware(case),
-        *_checkpoints(case),
-        *_lines(case),
-    ]
+    clean = [*(_numbers(case) if "numerics" not in found else ()), *(_times(case) if "slow" not in found else ())]
+    return [*clean, *_waits(case), *_told(case), *_hardware(case), *_checkpoints(case), *_lines(case)]
 
 
 def _row(what: words.What, scope: Said, result: Said) -> Checked:
@@ -59,12 +52,8 @@ def _numbers(case: Case) -> Iterator[Checked]:
     logged = case.tables["steps"]
     values = pl.concat([logged["loss"], logged["grad_norm"]]).drop_nulls()
     hidden = logged.filter((pl.col("nan_iterations") > 0).fill_null(False) | (~pl.col("loss_seen")).fill_null(False))
-    if (
-        len(values)
-        and bool(values.is_finite().all())
-        and not hidden.height
-        and not of_kinds(case.events, "bad_loss", "nan_assert").height
-    ):
+    is_told_bad = hidden.height or of_kinds(case.events, "bad_loss", "nan_assert").height
+    if len(values) and bool(values.is_finite().all()) and not is_told_bad:
         left_out = logged.filter(pl.col("skipped") > 0)
         last = left_out["step"].max()
         found = words.FINITE if last is None else words.LEFT_OUT(finite=words.FINITE, step=last)
@@ -106,26 +95,19 @@ def _times(case: Case) -> Iterator[Checked]:
 def _apart(parts: pl.DataFrame) -> Said | None:
     """Who differs most from the others, though no detector says what that means; null where all are alike."""
     is_rounded = (pl.col("ms") == pl.col("ms").round()).all().over("phase").alias("rounded")
-    own = (
-        parts.with_columns(is_rounded)
-        .group_by("phase", "rank")
-        .agg(pl.col("ms").median(), pl.len().alias("n"), pl.col("rounded").first())
-        .filter(pl.col("n") >= _PEERS)
-    )
-    own = own.with_columns(
-        pl.col("ms").median().over("phase").alias("most"), pl.col("rank").n_unique().over("phase").alias("ranks")
-    )
-    own = own.filter(pl.col("ranks") >= _PEERS).with_columns((pl.col("ms") - pl.col("most")).alias("by"))
+    by_rank = parts.with_columns(is_rounded).group_by("phase", "rank")
+    own = by_rank.agg(pl.col("ms").median(), pl.col("rounded").first(), n=pl.len()).filter(pl.col("n") >= _PEERS)
+    own = own.filter(pl.col("rank").n_unique().over("phase") >= _PEERS)
+    own = own.with_columns(most=pl.col("ms").median().over("phase"))
+    own = own.with_columns(by=pl.col("ms") - pl.col("most"))
     step = float(own.group_by("phase").agg(pl.col("most").first())["most"].sum())
     far = own.filter((pl.col("by").abs() > _FAR * pl.col("most")) & (pl.col("by").abs() > _PART * step))
     far = far.filter(~pl.col("rounded") | (pl.col("by").abs() > _OF_ROUNDING))
     if not far.height:
         return None
     lead = far.sort(pl.col("by").abs(), "phase", "rank", descending=[True, False, False]).row(0, named=True)
-    alike = far.filter(
-        (pl.col("phase") == lead["phase"]) & ((pl.col("ms") - lead["ms"]).abs() <= _FAR * abs(lead["by"]))
-    )
-    who = sorted(alike["rank"].to_list())
+    is_as_far = (pl.col("ms") - lead["ms"]).abs() <= _FAR * abs(lead["by"])
+    who = sorted(far.filter((pl.col("phase") == lead["phase"]) & is_as_far)["rank"].to_list())
     form = words.STANDS_OUT if len(who) == 1 else words.STAND_OUT_ALIKE
     return form(who=ranks_text(who), phase=lead["phase"], own=f"{lead['ms']:.4g}", most=f"{lead['most']:.4g}")
 
@@ -133,10 +115,8 @@ def _apart(parts: pl.DataFrame) -> Said | None:
 def _waits(case: Case) -> Iterator[Checked]:
     operations = case.tables["operations"].select("rank", "state", "retired")
     recorded = operations["rank"].drop_nulls().unique().to_list()
-    unfinished = operations.filter(
-        (pl.col("state") != "completed").fill_null(True) & ~pl.col("retired").fill_null(False)
-    )
-    if recorded and not unfinished.height and not case.states.open.height and not _are_uneven(case):
+    is_open = (pl.col("state") != "completed").fill_null(True) & ~pl.col("retired").fill_null(False)
+    if recorded and not operations.filter(is_open).height and not case.states.open.height and not _are_uneven(case):
         yield _row("records", ranks_text(recorded), words.NOTHING_OPEN)
     sampled = case.stacks.filter(pl.col("source") != "traceback")["rank"].drop_nulls().unique().to_list()
     if len(sampled) > 1 and not {rank for rank, status in case.waits.status.items() if status in ("held", "vague")}:

@@ -28,9 +28,8 @@ def hints(case: Case) -> list[Claim]:
     """Warnings in plain words that something stood still or timed out, those of a scheduler, and figures that are NaN: where no line says error,
     they are all there is."""
     of_scheduler = (pl.col("kind") == "scheduler") & (pl.col("severity") == "warning")
-    rows = case.events.filter(
-        (pl.col("kind") == "other") & pl.col("code").is_in(_HINTS) | of_scheduler.fill_null(False)
-    )
+    is_hint = (pl.col("kind") == "other") & pl.col("code").is_in(_HINTS)
+    rows = case.events.filter(is_hint | of_scheduler.fill_null(False))
     ordered = rows.sort("file", "line", nulls_last=True).head(_SHOWN).iter_rows(named=True)
     found = {str(row["text"]): Claim(_short(row), "for", (reference(row),)) for row in ordered}
     return list(found.values())

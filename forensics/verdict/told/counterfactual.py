@@ -21,13 +21,9 @@ def counterfactual(case: Case, finding: Finding, kind: Kind) -> Counterfactual |
         return _slow(case)
     if not case.has_open_operations:
         return None
-    return (
-        _cycle(case, finding.cycle)
-        if finding.cycle
-        else _waits(case, frozenset(finding.ranks))
-        if finding.ranks
-        else None
-    )
+    if finding.cycle:
+        return _cycle(case, finding.cycle)
+    return _waits(case, frozenset(finding.ranks)) if finding.ranks else None
 
 
 def _slow(case: Case) -> Counterfactual | None:

@@ -17,17 +17,8 @@ _NOTHING = 4  # bytes: the brackets of an empty document and the end of its line
 _BENCHMARKS, _DUMPS = "nccl_tests", "msprobe"
 _TIMER = "XPU_TIMER_COMMON_HANG"
 _OF_PROCESSES: Sequence[TableName] = (
-    "ranks",
-    "groups",
-    "links",
-    "operations",
-    "progress",
-    "transfers",
-    "stacks",
-    "steps",
-    "values",
-    "events",
-)
+    "ranks", "groups", "links", "operations", "progress", "transfers", "stacks", "steps", "values", "events",
+)  # fmt: skip
 
 
 def no_process(case: Case) -> tuple[Said, Said] | None:

@@ -30,16 +30,10 @@ def with_errors_of_program(case: Case, finding: Finding, kind: Kind) -> Finding:
     if not found:
         return finding
     claims = [Claim(words.OF_THE_PROGRAM(line=_line(one)), "for", refs([one.row])) for one in found]
-    around = case.around
-    checks = [
-        Action(
-            kind="check_code",
-            target=_program(one),
-            command=users(one.host, around) if one.rank is None else None,
-            reason=words.TOUCHED_NOT_ITS_OWN,
-        )
-        for one in found
-    ]
+    checks, why = [], words.TOUCHED_NOT_ITS_OWN
+    for one in found:
+        command = users(one.host, case.around) if one.rank is None else None
+        checks.append(Action(kind="check_code", target=_program(one), command=command, reason=why))
     # Where a card met the same error with several programs, it is looked at before any of these.
     is_first = finding.cause is None and all(one.kind != "inspect_hardware" for one in finding.actions)
     return replace(

@@ -1,6 +1,6 @@
 """What an incident cost, and the checkpoint to go on from, by its name."""
 
-import msgspec
+from msgspec.structs import replace
 
 from forensics.case import Case
 from forensics.facts.durations.checkpoints import BACK, Checkpoint, checkpoint_before, safe
@@ -16,7 +16,7 @@ def price(case: Case, finding: Finding, kind: Kind) -> Lost:
     found = cost(case.tables, case.events, case.clocks, case.checkpoints)
     back, last, pace = to_load(case, finding, kind), found.last_completed_step, case.spent.step_s
     steps = max(0, last - back.step) if back is not None and last is not None and kind != "healthy" else None
-    return msgspec.structs.replace(
+    return replace(
         found,
         stalled_s=None if kind == "numerics" else found.stalled_s,
         checkpoint=back.name if back is not None else None,
@@ -49,4 +49,4 @@ def named(case: Case, finding: Finding, kind: Kind, action: Action) -> Action:
     first, reason = _since(finding), action.reason
     if kind == "numerics" and first is not None and first - one.step < BACK and finding.first_anomaly.tensor is None:
         reason = words.NO_CHECKPOINT_WELL_BEFORE(reason=reason, steps=BACK)
-    return msgspec.structs.replace(action, target=one.name, reason=reason)
+    return replace(action, target=one.name, reason=reason)

@@ -39,18 +39,13 @@ def _with_ranges(case: Case, finding: Finding, hosts: Mapping[str, str | None]) 
     found = out_of_range(case.tables["settings"], hosts, finding.cause)[:_SHOWN] if waits else []
     checks = []
     for one in found:
-        known = RANGES[one.name]
+        known, others = RANGES[one.name], str(one.others)
+        # It is set to the one value that all others have, where that is within its range.
+        is_fit = others.isascii() and others.isdigit() and known.low <= int(others) <= known.high
         reason = words.IT_IS_OUT_OF_RANGE(value=one.value, low=known.low, high=known.high)
-        checks.append(_check(one, reason, _as_elsewhere(one)))
+        checks.append(_check(one, reason, f"export {one.name}={others}" if is_fit else None))
     claims = tuple(Claim(one.text, "for", one.refs) for one in found)
     return replace(finding, claims=(*finding.claims, *claims), actions=(*checks, *finding.actions))
-
-
-def _as_elsewhere(one: OutOfRange) -> str | None:
-    """Sets it to the one value that all others have, where that is within its range."""
-    value, known = str(one.others), RANGES[one.name]
-    is_fit = value.isascii() and value.isdigit() and known.low <= int(value) <= known.high
-    return f"export {one.name}={value}" if is_fit else None
 
 
 def _at(case: Case, finding: Finding) -> At:

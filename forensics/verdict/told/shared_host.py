@@ -23,18 +23,12 @@ def with_shared_host(case: Case, finding: Finding) -> Finding:
         return finding
     at = f"{shared.code.function} ({shared.code.file}:{shared.code.line})"
     text = words.ALL_OF_THE_HOST(host=shared.host, at=at)
-    beside = [
-        Claim(
-            words.BESIDE_THE_RANKS(pid=row["pid"], host=shared.host, doing=SITE[row["site"]]),
-            "for",
-            (stack_ref(dict(row)),),
-        )
-        for row in shared.others[:_SHOWN]
-    ]
-    look = Action(
-        kind="collect_more", target=words.STACKS_OF_NO_RANKS(host=shared.host), command=None,
-        reason=words.WOULD_SHOW_THERE,
-    )  # fmt: skip
+    beside = []
+    for row in shared.others[:_SHOWN]:
+        said = words.BESIDE_THE_RANKS(pid=row["pid"], host=shared.host, doing=SITE[row["site"]])
+        beside.append(Claim(said, "for", (stack_ref(dict(row)),)))
+    target = words.STACKS_OF_NO_RANKS(host=shared.host)
+    look = Action(kind="collect_more", target=target, command=None, reason=words.WOULD_SHOW_THERE)
     return replace(
         finding,
         hosts=finding.hosts or (shared.host,),

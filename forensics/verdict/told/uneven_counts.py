@@ -45,9 +45,8 @@ def with_counts(case: Case, finding: Finding) -> Finding:
         kind="check_code", target=words.SHARES, command=None, reason=text, look=words.WHY_UNEVEN, then=words.MAKE_EVEN,
         source="PyTorch: DistributedSampler (drop_last), torch.distributed.algorithms.Join",
     )  # fmt: skip
-    return replace(
-        finding, claims=(*finding.claims, Claim(text, "for", (done.ref, longer.ref))), actions=(look, *finding.actions)
-    )
+    claim = Claim(text, "for", (done.ref, longer.ref))
+    return replace(finding, claims=(*finding.claims, claim), actions=(look, *finding.actions))
 
 
 def _counts(case: Case) -> Iterator[tuple[int, _Count]]:

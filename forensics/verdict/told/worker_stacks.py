@@ -22,9 +22,8 @@ def with_workers(case: Case, finding: Finding) -> Finding:
     ranks = finding.ranks or finding.suspect_ranks
     if finding.cause != "rank_absent" or finding.site != "data_loading" or len(ranks) != 1:
         return finding
-    rows = case.tables["stacks"].filter(
-        (pl.col("rank") == ranks[0]) & pl.col("parent_pid").is_not_null() & pl.col("is_main").fill_null(False)
-    )
+    is_worker = pl.col("parent_pid").is_not_null() & pl.col("is_main").fill_null(False)
+    rows = case.tables["stacks"].filter((pl.col("rank") == ranks[0]) & is_worker)
     at: dict[str, tuple[Ref, Action]] = {}
     for row in rows.sort("file", "line", "pid").iter_rows(named=True):
         own = own_line(row["frames"])

@@ -267,11 +267,8 @@ def _port(box: Box, edges: Sequence[GraphEdge], edge: GraphEdge) -> int:
 def _forward(edge: GraphEdge, text: str, source: Box, target: Box, points: Sequence[tuple[int, int]]) -> Arrow:
     path = f"M{points[0][0]} {points[0][1]}"
     for (x1, y1), (x2, y2) in itertools.pairwise(points):
-        if y1 == y2:
-            path += f"H{x2}"
-            continue
         bend = (x2 - x1) // 2
-        path += f"C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
+        path += f"H{x2}" if y1 == y2 else f"C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
     (_, y), (end_x, end_y) = points[-2:]
     return Arrow(edge, source, target, text, path, end_x + _GAP_X // 2 - 3, end_y + (y - end_y) // 8 - 4)
 

@@ -3,15 +3,11 @@
 from collections.abc import Mapping
 
 from forensics.model.said import Form, Noun, Said
+from reports import words
 
 STATE: Mapping[str, Said] = {  # of a class of ranks, or of an operation
-    "culprit": Said("at fault", "故障"),
-    "suspect": Said("suspect", "可疑"),
-    "dead": Said("dead", "已退出"),
-    "ended": Said("ended afterwards", "随后结束"),
+    **words.STATE,
     "waiting": Said("waiting", "等待"),
-    "no_data": Said("no record", "无记录"),
-    "ok": Said("ok", "正常"),
     "open": Said("never completed", "未完成"),
     "mismatch": Said("calls differ", "调用不一致"),
     "done": Said("completed", "已完成"),
@@ -93,7 +89,7 @@ FIRST_ANOMALY, STOP, FIRST_EVENT = (
     Said("stop", "停止时刻"),
     Said("first event", "首个事件"),
 )
-OTHER_RANKS, SYSTEM = Said("other ranks", "其他 rank"), Said("hardware, system", "硬件与系统")
+OTHER_RANKS, SYSTEM = words.LANE["peers"], words.LANE["system"]
 EVENTS = Said("events", "事件")
 HELD = Form("in {operation}", "位于 {operation}")
 NO_OPERATION = Said("no operation recorded", "无操作记录")

@@ -101,9 +101,8 @@ def _curve(item: Series) -> Curve | None:
 
 
 def _number(value: float | str) -> float:
-    return (
-        {"NaN": math.nan, "Inf": math.inf, "-Inf": -math.inf}.get(value, math.nan) if isinstance(value, str) else value
-    )
+    named = {"NaN": math.nan, "Inf": math.inf, "-Inf": -math.inf}
+    return named.get(value, math.nan) if isinstance(value, str) else value
 
 
 def _short(value: float) -> str:

@@ -9,7 +9,7 @@ from forensics.model.said import Said, capital, joined
 from reports.html.drawings import labels
 from reports.html.drawings.axis import is_coarse, relative
 from reports.html.drawings.ranks import short
-from reports.layout import cells, cut, ranks_phrase, seconds, spans
+from reports.layout import cells, cut, holds, ranks_phrase, seconds, spans
 
 _WIDTH = 340
 _CELLS = 32  # more are one bar
@@ -62,25 +62,14 @@ def place(incident: Incident) -> Picture | None:
         Strip(name, value, 4 + 24 * number, _cells(size, range(size)), _cells(size, at))
         for number, (name, size, at, value) in enumerate(rows[:_STRIPS])
     ]
-    return (
-        Picture(_WIDTH, 24 * len(strips) + 4, strips, not (verdict.ranks or verdict.cycle or verdict.hosts))
-        if strips
-        else None
-    )
+    is_suspected = not (verdict.ranks or verdict.cycle or verdict.hosts)
+    return Picture(_WIDTH, 24 * len(strips) + 4, strips, is_suspected) if strips else None
 
 
 def _hosts(incident: Incident, ranks: Sequence[int]) -> list[tuple[str, int, list[int], str]]:
     hosts = incident.views.hosts
     named = set(incident.verdict.hosts)
-    at = [
-        number
-        for number, host in enumerate(hosts)
-        if (
-            any(first <= rank <= last for first, last in spans(host.ranks) for rank in ranks)
-            if ranks
-            else host.host in named
-        )
-    ]
+    at = [number for number, host in enumerate(hosts) if (holds(host.ranks, ranks) if ranks else host.host in named)]
     if not at:
         return []
     value = hosts[at[0]].host if len(at) == 1 else f"{len(at):,}"
@@ -103,10 +92,8 @@ def _cells(size: int, at: Iterable[int]) -> str:
     left, width = 60, 134
     if size <= _CELLS:
         step = min(14, width // size)
-        return "".join(
-            f"M{left + step * index} 0h{step - 2 if step > 3 else step - 1}v13h-{step - 2 if step > 3 else step - 1}z"
-            for index in at
-        )
+        wide = step - 2 if step > 3 else step - 1
+        return "".join(f"M{left + step * index} 0h{wide}v13h-{wide}z" for index in at)
     if isinstance(at, range):
         return f"M{left} 0h{width}v13h-{width}z"
     return "".join(f"M{left + min(width * index // size, width - 3)} 0h3v13h-3z" for index in at)
@@ -176,11 +163,7 @@ def _telling(incident: Incident) -> list[TimelineItem]:
     """What ranks did, and records of hardware that hold a named rank; what others' hardware did is no part of the story."""
     verdict = incident.verdict
     named = {*verdict.ranks, *verdict.cycle}
-    return [
-        item
-        for item in incident.views.timeline
-        if item.lane != "system" or any(first <= rank <= last for first, last in spans(item.ranks) for rank in named)
-    ]
+    return [item for item in incident.views.timeline if item.lane != "system" or holds(item.ranks, named)]
 
 
 def _told(item: TimelineItem) -> str:

@@ -67,11 +67,9 @@ class _Block(NamedTuple):
 
 def states_of(cells: Sequence[GridCell]) -> dict[int, str]:
     """Rank → state; where a text names one twice, the graver."""
-    order = {
-        state: index for index, state in enumerate(("no_data", "ok", "ended", "waiting", "suspect", "dead", "culprit"))
-    }
+    order = ("no_data", "ok", "ended", "waiting", "suspect", "dead", "culprit")
     out: dict[int, str] = {}
-    for one in sorted(cells, key=lambda one: order[one.state]):
+    for one in sorted(cells, key=lambda one: order.index(one.state)):
         for first, last in spans(one.ranks):
             out.update(dict.fromkeys(range(first, last + 1), one.state))
     return out
@@ -186,18 +184,8 @@ def _drawn(name: str, states: dict[int, str], blocks: Sequence[_Block], cut_off:
     height = (1 + min(len(blocks), on.per_column) * on.rows) * on.row
     size = on.step - max(1, on.step // 5)
     rings = _rings(states, runs, on.step) if on.step <= 12 else []
-    return Grid(
-        name,
-        max(width, 400),
-        height + 4,
-        on.step,
-        on.row,
-        _marks(states, runs, on.step, size),
-        labels,
-        runs,
-        rings,
-        cut_off,
-    )
+    marks = _marks(states, runs, on.step, size)
+    return Grid(name, max(width, 400), height + 4, on.step, on.row, marks, labels, runs, rings, cut_off)
 
 
 def _marks(states: dict[int, str], runs: Sequence[Run], step: int, size: int) -> list[Mark]:
@@ -214,9 +202,8 @@ def _marks(states: dict[int, str], runs: Sequence[Run], step: int, size: int) ->
     total = dict.fromkeys(STATES, 0)
     for state in states.values():
         total[state] += 1
-    return [
-        Mark(state, total[state], "".join(paths[state]), cell(state, 0, 0, size)) for state in STATES if paths[state]
-    ]
+    drawn = [state for state in STATES if paths[state]]
+    return [Mark(state, total[state], "".join(paths[state]), cell(state, 0, 0, size)) for state in drawn]
 
 
 def _rings(states: dict[int, str], runs: Sequence[Run], step: int) -> list[tuple[int, int]]:

@@ -62,25 +62,20 @@ def step(told: OneStep | None) -> Step | None:
     scale = (_WIDTH - _LEFT - 12) / told.ms
     lanes = []
     for at, track in enumerate(told.tracks):
-        boxes = [
-            Box(
-                round(_LEFT + max(0.0, one.start_ms) * scale, 1),
-                round(max(_LEAST, (min(one.end_ms, told.ms) - max(0.0, one.start_ms)) * scale), 1),
-                one.sort,
-                f"{cut(plain(one.kind), _NAME)}: {one.end_ms - one.start_ms:.4g} ms",
-            )
-            for one in told.tracks[at].spans
-            if one.end_ms >= 0 and one.start_ms <= told.ms
-        ]
+        boxes = []
+        for one in track.spans:
+            if one.end_ms >= 0 and one.start_ms <= told.ms:
+                begin, title = (
+                    max(0.0, one.start_ms),
+                    f"{cut(plain(one.kind), _NAME)}: {one.end_ms - one.start_ms:.4g} ms",
+                )
+                width = round(max(_LEAST, (min(one.end_ms, told.ms) - begin) * scale), 1)
+                boxes.append(Box(round(_LEFT + begin * scale, 1), width, one.sort, title))
         name = f"rank {track.rank}" + ("" if track.stage is None else f" · stage {track.stage}")
         lanes.append(Lane(_TOP + _ROW * at, track.rank, name, track.is_culprit, boxes))
-    ticks = [
-        (round(_LEFT + told.ms * number / _TICKS * scale), f"{told.ms * number / _TICKS:.4g} ms")
-        for number in range(_TICKS)
-    ]
-    return Step(
-        told.step, _WIDTH, _TOP + _ROW * len(lanes) + 4, _BOX, ticks, lanes, told.ranks - len(told.tracks)
-    )  # fmt: skip
+    moments = [told.ms * number / _TICKS for number in range(_TICKS)]
+    ticks = [(round(_LEFT + ms * scale), f"{ms:.4g} ms") for ms in moments]
+    return Step(told.step, _WIDTH, _TOP + _ROW * len(lanes) + 4, _BOX, ticks, lanes, told.ranks - len(told.tracks))
 
 
 def shares(incident: Incident) -> Shares | None:

@@ -73,7 +73,7 @@ def timeline(
     origin = next(iter((*([zero.at] if zero else []), *stops[:1], *told[:1])), None)
     if origin is None:
         return None
-    axis = Axis([*told, *stops, *_moments(drawn), origin], origin, _LEFT + 12, _RIGHT - 12)
+    axis = Axis([*told, *stops, *moments_of(drawn), origin], origin, _LEFT + 12, _RIGHT - 12)
     lanes, rows = _lanes(drawn, shown, axis)
     numbered = _numbered(shown, axis, rows, origin)
     label = zero.label if zero else labels.STOP if stops else labels.FIRST_EVENT
@@ -89,7 +89,7 @@ def timeline(
     )  # fmt: skip
 
 
-def _moments(tracks: Sequence[Track]) -> list[float]:
+def moments_of(tracks: Sequence[Track]) -> list[float]:
     texts = [text for track in tracks for span in track.spans for text in (span.start_utc, span.end_utc)]
     return [at for text in texts if (at := seconds(text)) is not None]
 
@@ -100,7 +100,7 @@ def _lanes(tracks: Sequence[Track], items: Sequence[TimelineItem], axis: Axis) -
         Lane(
             _TOP + _LANE * at,
             track.state,
-            cut(_who(track.ranks), 24),
+            cut(who(track.ranks), 24),
             cut(_held(track), 40),
             joined((ranks_phrase(track.ranks), _held(track)), " "),
             _bars(track, axis),
@@ -108,15 +108,9 @@ def _lanes(tracks: Sequence[Track], items: Sequence[TimelineItem], axis: Axis) -
         )
         for at, track in enumerate(tracks)
     ]
-    rows = {
-        "culprit": 0,
-        "peers": min(next((at for at, one in enumerate(tracks) if one.state in ("waiting", "ok")), 0), len(lanes)),
-    }
-    if not lanes or (
-        rows["peers"] == 0
-        and any(item.lane == "peers" for item in items)
-        and lanes[0].state in ("culprit", "dead", "suspect")
-    ):
+    rows = {"culprit": 0, "peers": next((at for at, one in enumerate(tracks) if one.state in ("waiting", "ok")), 0)}
+    has_peers = any(item.lane == "peers" for item in items)
+    if not lanes or (rows["peers"] == 0 and has_peers and lanes[0].state in ("culprit", "dead", "suspect")):
         rows["peers"] = len(lanes)
         lanes.append(_plain_lane(len(lanes), "waiting", labels.OTHER_RANKS))
     if any(item.lane == "system" for item in items):
@@ -135,7 +129,8 @@ def _held(track: Track) -> str:
     return "" if track.spans else labels.NO_OPERATION
 
 
-def _who(ranks: str) -> str:
+def who(ranks: str) -> str:
+    """As ranges, where these are short; else how many."""
     total = count(ranks)
     return ranks_phrase(ranks) if total == 1 or len(ranks) <= 12 else labels.RANKS(total)
 

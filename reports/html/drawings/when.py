@@ -10,7 +10,8 @@ from forensics.model.said import Said, joined
 from reports.html.drawings import labels
 from reports.html.drawings.axis import Axis, Break, Tick
 from reports.html.drawings.place import Step, Zero, has_stopped, stop, zero
-from reports.layout import count, cut, plain, ranks_phrase, seconds
+from reports.html.drawings.timeline import moments_of, who
+from reports.layout import cut, plain, seconds
 
 _LANES, _WIDTH, _SIDE = 3, 660, 12
 _TOP, _LANE, _NAME, _BAR = 22, 44, 16, 14
@@ -60,12 +61,13 @@ def when(incident: Incident) -> When | None:
     """None where there is nothing to draw: no operation, no stop, and fewer than two moments."""
     at_zero, steps = zero(incident), stop(incident)
     tracks = list(incident.views.tracks[:_LANES])
-    spans = [at for track in tracks for span in track.spans for text in (span.start_utc, span.end_utc) if (at := seconds(text)) is not None]  # fmt: skip
-    stops = [at for track in tracks if at_zero and (at := _stopped(incident, track, at_zero)) is not None]
-    moments = [step.at for step in steps]
-    if at_zero is None or len({*spans, *stops, *moments, at_zero.at}) < 2:
+    if at_zero is None:
         return None
-    axis = Axis([*spans, *stops, *moments, at_zero.at], at_zero.at, _SIDE, _WIDTH - _SIDE)
+    stops = [at for track in tracks if (at := _stopped(incident, track, at_zero)) is not None]
+    moments = [*moments_of(tracks), *stops, *(step.at for step in steps), at_zero.at]
+    if len({*moments}) < 2:
+        return None
+    axis = Axis(moments, at_zero.at, _SIDE, _WIDTH - _SIDE)
     lanes = [_lane(at, track, axis, stopped=_stopped(incident, track, at_zero)) for at, track in enumerate(tracks)]
     if not lanes or (any(step.item is not None and step.item.lane != "culprit" for step in steps) and len(lanes) < 2):
         lanes.append(Lane(_TOP + _LANE * len(lanes), "system", labels.EVENTS, [], None))
@@ -89,13 +91,8 @@ def _stopped(incident: Incident, track: Track, at_zero: Zero) -> float | None:
 
 
 def _lane(at: int, track: Track, axis: Axis, *, stopped: float | None) -> Lane:
-    who = (
-        ranks_phrase(track.ranks)
-        if count(track.ranks) == 1 or len(track.ranks) <= 12
-        else labels.RANKS(count(track.ranks))
-    )
     held = labels.HELD(operation=plain(track.held)) if track.held else ""
-    name = cut(joined((who, labels.STATE[track.state], held), ", "), 78)
+    name = cut(joined((who(track.ranks), labels.STATE[track.state], held), ", "), 78)
     return Lane(_TOP + _LANE * at, track.state, name, _bars(track, axis), None if stopped is None else axis.at(stopped))
 
 
