@@ -10,7 +10,7 @@ hosts, each with files of other ranks.
 Fooled by: a log that is named after one host and collects the lines of several, of which it prints none.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
