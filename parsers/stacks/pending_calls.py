@@ -114,7 +114,7 @@ def _rows(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any
 
 def _told(fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """rank, function, peer, group, pid, host of one row; None where it tells no rank, or no call of communication."""
-    known = {meaning.meaning: value for name, value in fields.items() if (meaning := vocabulary.meaning_of(name))}
+    known = {meaning: value for name, value in fields.items() if (meaning := vocabulary.meant(name))}
     rank = whole(known.get("rank"))
     call = next((str(fields[name]) for name in _CALLS if fields.get(name)), "")
     message = _MESSAGE.fullmatch(call)

@@ -99,7 +99,7 @@ def parse(source: Source) -> Tables:
         place = {"file": source.path, "line": line}
         rank = whole(one.get(by)) if by is not None else None
         rank = rank if rank is not None else _called(one, source)
-        told = {meaning.meaning: value for name, value in one.items() if (meaning := vocabulary.meaning_of(name))}
+        told = {meaning: value for name, value in one.items() if (meaning := vocabulary.meant(name))}
         pid, host = whole(told.get("pid", one.get("p"))), told.get("host", one.get("h"))
         if (key := str(one.get(_KEY, ""))) and rank is None:
             pid = int(key) if pid is None and key.isdecimal() and int(key) >= _PID else pid
@@ -171,9 +171,7 @@ def _by_name(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _is_one(document: Mapping[str, Any]) -> bool:
     """Is a document of one process, which tells its own rank or pid beside its threads?"""
-    return any(
-        (found := vocabulary.meaning_of(name)) is not None and found.meaning in ("rank", "pid") for name in document
-    )
+    return any(vocabulary.meant(name) in ("rank", "pid") for name in document)
 
 
 def _has_stacks(values: Sequence[Any]) -> bool:
@@ -202,11 +200,7 @@ def _frame(value: Any) -> _Frame | None:
     """A frame of a list; None where it is none."""
     if isinstance(value, str):
         told = next((found for form in _FORMS if (found := form.fullmatch(value.strip()))), None)
-        return (
-            None
-            if told is None
-            else {"function": told["function"].strip(), "file": told["file"], "line": int(told["line"])}
-        )
+        return told and {"function": told["function"].strip(), "file": told["file"], "line": int(told["line"])}
     if not isinstance(value, dict):
         return None
     function = next((value[key] for key in _FUNCTION if isinstance(value.get(key), str)), None)
@@ -224,10 +218,7 @@ def _is_outer_first(frames: Sequence[_Frame]) -> bool:
 
 def _rank_field(records: Sequence[Mapping[str, Any]]) -> str | None:
     """The field that tells whose a record is."""
-    named = [
-        name for name in records[0] if (found := vocabulary.meaning_of(name)) is not None and found.meaning == "rank"
-    ]
-    if named:
+    if named := [name for name in records[0] if vocabulary.meant(name) == "rank"]:
         return named[0]
     columns = {name: [whole(one.get(name)) for one in records] for name in records[0] if len(records) >= _FEWEST}
     fitting = [name for name, own in columns.items() if None not in own and sorted(own) == [*range(len(own))]]  # type: ignore[type-var]
