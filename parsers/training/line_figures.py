@@ -23,21 +23,8 @@ _PAIR = rf"(?P<name>{_NAME}(?: {_NAME})?(?: {_NAME})?)(?: *[=:] *| +)(?P<value>{
 _IS_BAD = r"(?i)[=:\s][+-]?(?:nan|inf(?:inity)?)(?:[\s,;|)\]]|$)"
 _LOST = r"(?i)(?P<name>[0-9a-z_]) (?P<value>[+-]?(?:nan|inf(?:inity)?))(?P<end>[\s,;|)\]]|$)"
 _LEARNT = frozenset(
-    (
-        "loss",
-        "norm",
-        "gnorm",
-        "grad",
-        "grads",
-        "gradient",
-        "gradients",
-        "update",
-        "param",
-        "params",
-        "weight",
-        "weights",
-    )
-)
+    ("loss", "norm", "gnorm", "grad", "grads", "gradient", "gradients", "update", "param", "params", "weight", "weights")
+)  # fmt: skip
 _FIRST, _MORE = 8, 32  # lines of a file that tell whether its lines tell more than a loss
 _PLACE = ("rank", "local_rank", "step", "time_ns", "time_basis", "file", "line")
 
@@ -81,17 +68,12 @@ def beside_losses(lines: pl.DataFrame, steps: pl.DataFrame) -> Tables:
 
 def _pairs(told: pl.DataFrame) -> pl.DataFrame:
     """file, line, name, value as text, and what of _names: a row for each figure of these lines, in order."""
-    joined = pl.col("text").str.replace_all(
-        _LOST, "${name}=${value}${end}"
-    )  # `loss inf pmax 3.2`, where no name goes on with it
+    # `loss inf pmax 3.2`, where no name goes on with it
+    joined = pl.col("text").str.replace_all(_LOST, "${name}=${value}${end}")
     found = told.select("file", "line", joined.str.extract_all(_PAIR).alias("pair")).explode("pair")
     apart = pl.col("pair").str.extract_groups(_PAIR)
-    pairs = found.drop_nulls("pair").select(
-        "file",
-        "line",
-        apart.struct.field("name").str.replace_all(" ", "_", literal=True),
-        apart.struct.field("value"),
-    )
+    name, value = apart.struct.field("name").str.replace_all(" ", "_", literal=True), apart.struct.field("value")
+    pairs = found.drop_nulls("pair").select("file", "line", name, value)
     return pairs.join(_names(pairs["name"].unique().to_list()), on="name", maintain_order="left")
 
 
@@ -114,20 +96,10 @@ def _values(told: pl.DataFrame, pairs: pl.DataFrame, odd: pl.Series) -> pl.DataF
 def _names(names: list[str]) -> pl.DataFrame:
     """name, whether nothing is known of it or it is a norm of the rank's own, is the norm of all, counts among what is compared, and is of what a
     step makes: a training goes on without any other figure."""
-    said = [vocabulary.meaning_of(name) for name in names]
-    return pl.DataFrame(
-        {
-            "name": names,
-            "is_free": [unknown_figures({name: 0.5}, with_own=True) is not None for name in names],
-            "is_norm": [one is not None and one.meaning == "grad_norm" for one in said],
-            "is_compared": [of_record({name: float("nan")}) is not None for name in names],
-            "is_learnt": [not _LEARNT.isdisjoint(vocabulary.words_of(name)) for name in names],
-        },
-        schema={
-            "name": pl.String,
-            "is_free": pl.Boolean,
-            "is_norm": pl.Boolean,
-            "is_compared": pl.Boolean,
-            "is_learnt": pl.Boolean,
-        },
-    )
+    told = {
+        "is_free": [unknown_figures({name: 0.5}, with_own=True) is not None for name in names],
+        "is_norm": [vocabulary.meant(name) == "grad_norm" for name in names],
+        "is_compared": [of_record({name: float("nan")}) is not None for name in names],
+        "is_learnt": [not _LEARNT.isdisjoint(vocabulary.words_of(name)) for name in names],
+    }
+    return pl.DataFrame({"name": names, **told}, schema={"name": pl.String, **dict.fromkeys(told, pl.Boolean)})
