@@ -129,11 +129,8 @@ def _part(path: Path, listed: frozenset[Path]) -> tuple[Path, Said]:
 def _listed(told: Sequence[Leaf]) -> frozenset[Path]:
     """The parts in a list with a name that tell a step, where the document has other parts: a list of steps alone is a table. Of several documents those that
     tell one at their outermost level."""
-    steps = {
-        leaf.path[:-1]
-        for leaf in told
-        if len(leaf.path) > 3 and isinstance(leaf.path[-2], int) and _COUNTED.fullmatch(str(leaf.path[-1]))
-    }
+    listed = (leaf.path for leaf in told if len(leaf.path) > 3 and isinstance(leaf.path[-2], int))
+    steps = {path[:-1] for path in listed if _COUNTED.fullmatch(str(path[-1]))}
     names = {leaf.path[1] for leaf in told}
     stream = {leaf.path[:1] for leaf in told if len(leaf.path) == 2 and _COUNTED.fullmatch(str(leaf.path[1]))}
     is_listed = bool(names - {path[1] for path in steps})
@@ -154,8 +151,8 @@ def _records(told: Sequence[Leaf]) -> Iterator[tuple[Path, Said, bool]]:
             continue
         if "step" in called:
             of_steps.add(part)
-        told_by_names = {name: cell for name, cell in called.items() if cell is not None}
-        own = parts.setdefault(part, {"": leaf.line, **told_by_names})
+        by_names = {name: cell for name, cell in called.items() if cell is not None}
+        own = parts.setdefault(part, {"": leaf.line, **by_names})
         own["/".join(map(str, leaf.path[len(part) :]))] = leaf.value.removeprefix(".")
     common = _of_one([own for part, own in parts.items() if part not in of_steps]) | common
     is_told = any("rank" in vocabulary.told(parts[part]) for part in of_steps)

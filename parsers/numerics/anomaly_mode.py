@@ -74,16 +74,14 @@ class _Reader:
         if self._is_open:
             self._places.append((row["file"], row["line"]))
         if (found := _FRAME.match(text)) and len(self._frames) < MAX_FRAMES:
-            frame = {"function": found["function"], "file": found["file"], "line": int(found["line"])}
-            self._frames.append(frame)
+            self._frames.append({"function": found["function"], "file": found["file"], "line": int(found["line"])})
 
     def _found(self, row: Row, found: re.Match[str]) -> None:
-        belongs = self._warning is not None and self._warning[1] == found["op"]
-        if self._warning is not None and belongs:
+        frames: list[dict[str, Any]] = []
+        if self._warning is not None and self._warning[1] == found["op"]:
             self._places.append((self._warning[0]["file"], self._warning[0]["line"]))
-            self._warning = None
-        frames = self._frames[::-1] if belongs else []
-        if not belongs:
+            self._warning, frames = None, self._frames[::-1]
+        else:
             self._end("other")
         detail = {"op": found["op"], "output": int(found["output"]), "forward": frames}
         self._emit(row, "nan_assert", "error", found["op"], detail)

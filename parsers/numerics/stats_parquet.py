@@ -86,15 +86,8 @@ def _open(source: Source, data: bytes, telling: Callable[[set[str]], bool]) -> _
     known = pl.Schema({name: schema[name] for name in FIELDS if name in schema})
     if "rank" not in known and source.rank is not None:
         known["rank"] = pl.Int64()
-    return _File(
-        source,
-        data,
-        rows,
-        known,
-        sorted(set(schema) - SCHEMAS["tensors"].keys()),
-        "rank" in schema,
-        operation_rows.tells(schema),
-    )
+    unknown = sorted(set(schema) - SCHEMAS["tensors"].keys())
+    return _File(source, data, rows, known, unknown, "rank" in schema, operation_rows.tells(schema))
 
 
 def _reason(error: BaseException) -> str:

@@ -262,14 +262,8 @@ class _Stream(msgspec.Struct):
         """The frames before the first header of a dump whose begin is lost; of the main thread if a module's code is there."""
         if self.frames and not self.headers:
             is_main = self.numbered or any(frame["function"] == "<module>" for frame in self.frames)
-            yield {
-                "pid": self.pid,
-                "host": self.host,
-                "thread": str(self.pid) if self.numbered else None,
-                "is_main": is_main,
-                "frames": list(self.frames),
-                "line": line,
-            }
+            own = {"pid": self.pid, "host": self.host, "thread": str(self.pid) if self.numbered else None}
+            yield own | {"is_main": is_main, "frames": self.frames, "line": line}
             self.frames = []
 
 

@@ -108,12 +108,8 @@ def parse(source: Source) -> Tables:
         main = next((at for at, (name, _, _) in enumerate(threads) if _MAIN.fullmatch(name or "")), 0)
         for at, (name, state, frames) in enumerate(threads):
             whole_stack = frames[::-1] if is_outer_first or _is_outer_first(frames) else frames
-            rows.append(
-                who
-                | {"thread": name, "thread_name": name, "is_main": at == main, "status": state, "snapshot": 0}
-                | {"time_ns": stamp, "frames": whole_stack, "source": "records"}
-                | place
-            )
+            own = {"thread": name, "thread_name": name, "is_main": at == main, "status": state, "snapshot": 0}
+            rows.append(who | own | {"time_ns": stamp, "frames": whole_stack, "source": "records"} | place)
         if rank is not None:
             claims.append(who | {"how": "stack record"} | place)
     return tables_of(stacks=rows, ranks=claims)
@@ -123,10 +119,8 @@ def _called(record: Mapping[str, Any], source: Source) -> int | None:
     """Whose a record is by what it is called: as a rank, or as the bundle calls one."""
     if found := _OF_RANK.fullmatch(str(record.get(_KEY, ""))):
         return int(found[1])
-    cells = (
-        value for name, value in record.items() if isinstance(value, str) and not vocabulary.points_elsewhere(name)
-    )
-    return source.labels.names.of_cells(cells)
+    texts = ((name, value) for name, value in record.items() if isinstance(value, str))
+    return source.labels.names.of_cells(value for name, value in texts if not vocabulary.points_elsewhere(name))
 
 
 def _records(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -138,11 +132,8 @@ def _records(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
             yield from ((1, one) for one in named)
             return
         inner = [value for value in document.values() if isinstance(value, list) and _has_stacks(value)]
-        if (
-            not inner
-            or _threads({name: value for name, value in document.items() if value is not inner[0]})
-            or _is_one(document)
-        ):
+        others = {name: value for name, value in document.items() if inner and value is not inner[0]}
+        if not inner or _threads(others) or _is_one(document):
             yield 1, document
             return
         document = inner[0]
@@ -186,14 +177,17 @@ def _threads(record: Mapping[str, Any], depth: int = _DEPTH) -> list[tuple[str |
             is_stack = "\n" in value and 'File "' in value and _RAISED not in value
             value = _TEXTS.findall(value) if is_stack else value
         if isinstance(value, list) and len(value) > 1 and all(frames := [_frame(one) for one in value]):
-            name = next((record[key] for key in _THREAD_NAMES if isinstance(record.get(key), str)), None)
-            state = next((record[key] for key in _STATES if isinstance(record.get(key), str)), None)
-            found.append((name, state, [one for one in frames if one]))
+            told = [one for one in frames if one]
+            found.append((_first_text(record, _THREAD_NAMES), _first_text(record, _STATES), told))
         elif depth and isinstance(value, dict):
             found += _threads(value, depth - 1)
         elif depth and isinstance(value, list):
             found += [one for inner in value if isinstance(inner, dict) for one in _threads(inner, depth - 1)]
     return found
+
+
+def _first_text(record: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    return next((record[key] for key in keys if isinstance(record.get(key), str)), None)
 
 
 def _frame(value: Any) -> _Frame | None:
@@ -203,8 +197,7 @@ def _frame(value: Any) -> _Frame | None:
         return told and {"function": told["function"].strip(), "file": told["file"], "line": int(told["line"])}
     if not isinstance(value, dict):
         return None
-    function = next((value[key] for key in _FUNCTION if isinstance(value.get(key), str)), None)
-    file = next((value[key] for key in _FILE if isinstance(value.get(key), str)), None)
+    function, file = _first_text(value, _FUNCTION), _first_text(value, _FILE)
     line = next((number for key in _LINE if (number := whole(value.get(key))) is not None), None)
     is_frame = function is not None and (file is not None or line is not None)
     return {"function": function, "file": file, "line": line or None} if is_frame else None
