@@ -25,29 +25,11 @@ _DIGITS = 20  # of the longest number of 64 bits, with its sign
 _PAIR = 2
 
 OPERATION_KEYS = (
-    "pg_id",
-    "op_id",
-    "collective_seq_id",
-    "p2p_seq_id",
-    "seq_id",
-    "timeout_ms",
-    "time_created_ns",
-    "time_discovered_started_ns",
-    "time_discovered_completed_ns",
-    "is_p2p",
-    "retired",
-    "duration_ms",
-    "state",
-    "thread_id",
-    "thread_name",
-    "process_group",
-    "profiling_name",
-    "input_sizes",
-    "input_dtypes",
-    "output_sizes",
-    "output_dtypes",
-    "frames",
-)
+    "pg_id", "op_id", "collective_seq_id", "p2p_seq_id", "seq_id", "timeout_ms", "time_created_ns",
+    "time_discovered_started_ns", "time_discovered_completed_ns", "is_p2p", "retired", "duration_ms", "state",
+    "thread_id", "thread_name", "process_group", "profiling_name", "input_sizes", "input_dtypes", "output_sizes",
+    "output_dtypes", "frames",
+)  # fmt: skip
 
 _TOLD = tuple(key for key in OPERATION_KEYS if key not in NUMBERS)
 

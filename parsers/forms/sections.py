@@ -57,9 +57,8 @@ _COUNTED = regex(
 _ASIDE = regex(r"\([^()]{0,200}\)")
 _COUNTS = ("step", "rank")
 _HEADING_CHARACTERS = 200
-_NAME = regex(
-    r"[A-Za-z_|][\w./@()%|-]{0,79}(?: [\w./@()%|-]{1,40}){0,3}|\[[^\[\]\s]{1,40}\]"
-)  # of a drawn table: in words
+# Of a drawn table: in words.
+_NAME = regex(r"[A-Za-z_|][\w./@()%|-]{0,79}(?: [\w./@()%|-]{1,40}){0,3}|\[[^\[\]\s]{1,40}\]")
 _APART = regex(r"\s{2,}")
 _BLANK = regex(r"(?P<before>(?<!\S)\S{1,80}) (?=(?P<after>\S{1,80}))")
 _TWO = regex(r"(?P<before>(?:.*[ _])?)(?P<one>[A-Za-z]{2,20})/(?P<other>[A-Za-z]{2,20})")

@@ -43,10 +43,8 @@ _WHOSE = regex(r"(?i)[ _.-](?:per|by|each|of)[ _.-].*")
 _SUFFIX = regex(r"\.(?:csv|tsv|txt)\Z")
 _NUMBERED = regex(r"\d|(?<=[-_.])[A-Za-z]\Z")
 _DIGITS = regex(r"\d+")
-_WITHIN = (
-    (regex(r"[ /|:\[({<]+"), False),
-    (regex(r"[_.=-]+"), True),
-)  # marks within heads, and whether the longest name is asked first
+# Marks within heads, and whether the longest name is asked first.
+_WITHIN = ((regex(r"[ /|:\[({<]+"), False), (regex(r"[_.=-]+"), True))
 _SEATS = ("host", "pod", "rank", "local_rank", "node_rank", "device")
 _NOT_WORD = regex(r"[\W_]+")
 _EDGES = regex(r"\A[\W_]+|[^\w)]+\Z|_+\Z")

@@ -99,34 +99,15 @@ _HEDGED = regex(
 )
 _HOLDS = regex(r"(?i)\bmust not contain\b")  # it did
 _OF_PROGRAM = (
-    "TypeError",
-    "NameError",
-    "AttributeError",
-    "KeyError",
-    "ImportError",
-    "SyntaxError",
-    "NotImplementedError",
+    "TypeError", "NameError", "AttributeError", "KeyError", "ImportError", "SyntaxError", "NotImplementedError",
     "UnicodeDecodeError",
-)
+)  # fmt: skip
 _CHOICE = regex(r"(?i)\bmust be\b[^\n.]{0,80}?['\"](?:nan|inf(?:inity)?)['\"]")  # a word that an argument may be
 _RANK = regex(r"(?i)(?<![\w-])(?P<of>[\w-]{1,20} )?rank[ :=_#]{0,2}(?P<rank>\d{1,7})\b")
 _SPACES = (
-    "tp",
-    "pp",
-    "dp",
-    "ep",
-    "cp",
-    "sp",
-    "local",
-    "node",
-    "group",
-    "stage",
-    "expert",
-    "tensor",
-    "pipeline",
-    "data",
+    "tp", "pp", "dp", "ep", "cp", "sp", "local", "node", "group", "stage", "expert", "tensor", "pipeline", "data",
     "parallel",
-)
+)  # fmt: skip
 
 
 def printed(text: str) -> dict[str, Any] | None:

@@ -209,20 +209,8 @@ LINES = LineParser(
     name="digest_pairs",
     holds=regex(rb"(?i)(?<!\w)(?:0x)?[0-9a-f]{8,128}(?!\w)|\"i?(?:send|sent|recv|received?)\","),
     anchors=(
-        b'send",',
-        b'sent",',
-        b'recv",',
-        b'receive",',
-        b'received",',
-        b"ecomp",
-        b"fwd",
-        b"forward",
-        b"pre_",
-        b"pre=",
-        b"before",
-        b"in_",
-        b"in=",
-        b"input",
+        b'send",', b'sent",', b'recv",', b'receive",', b'received",', b"ecomp", b"fwd", b"forward", b"pre_", b"pre=",
+        b"before", b"in_", b"in=", b"input",
     ),
     parse=parse_lines,
-)
+)  # fmt: skip

@@ -145,15 +145,8 @@ def _repeated(lines: pl.DataFrame) -> pl.Series:
 PARSER = LineParser(
     name="nan_asserts",
     anchors=(
-        b"found NaN in",
-        b"found Inf in",
-        b"found NaN/Inf in",
-        b": Unexpected result ",
-        b"checkForNa",
-        b"NanCheck.",
-        b"NaN detected in ",
-        b"There are NAN or INF ",
-        b"[PRECISION] [ERROR] ",
+        b"found NaN in", b"found Inf in", b"found NaN/Inf in", b": Unexpected result ", b"checkForNa", b"NanCheck.",
+        b"NaN detected in ", b"There are NAN or INF ", b"[PRECISION] [ERROR] ",
     ),
     parse=parse,
-)
+)  # fmt: skip

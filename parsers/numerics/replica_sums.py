@@ -59,9 +59,8 @@ _LABELS = ("r", "rk")  # as short as they are, only where digests follow
 _NO_NAME = frozenset(
     ("debug", "info", "warning", "error", "rank", "ranks", "per", "of", "each", "every", "at", "the", "on", "all")
 )
-_FRAME = regex(
-    r"(?:#\d{1,3}|@)\s{0,8}0x[0-9a-f]{4,20}\s|0x[0-9a-f]{4,20}\s{1,4}(?:in\s)?[\w:~<>.]{1,200}\("
-)  # of a native stack
+# Of a native stack.
+_FRAME = regex(r"(?:#\d{1,3}|@)\s{0,8}0x[0-9a-f]{4,20}\s|0x[0-9a-f]{4,20}\s{1,4}(?:in\s)?[\w:~<>.]{1,200}\(")
 _GAP = 3  # lines between a step and the first of its digests
 _WORDS = 10  # of a line that tells one rank's digests
 _FEWEST = 2

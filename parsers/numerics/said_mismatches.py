@@ -108,18 +108,9 @@ def _said(text: str, speaker: int | None) -> dict[str, Any] | None:
 PARSER = LineParser(
     name="said_mismatches",
     anchors=(
-        b"ismatch",
-        b"iffer",
-        b"iverge",
-        b"odd_",
-        b"odd one",
-        b"equal",
-        b"isagree",
-        b"nconsistent",
-        b"eviate",
-        b"heck failed",
-        b"omparison failed",
+        b"ismatch", b"iffer", b"iverge", b"odd_", b"odd one", b"equal", b"isagree", b"nconsistent", b"eviate",
+        b"heck failed", b"omparison failed",
     ),
     parse=parse,
     after=1,
-)
+)  # fmt: skip

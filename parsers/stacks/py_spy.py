@@ -95,23 +95,10 @@ _VARIABLES = regex(rf"{_GIVEN}(?:[ ;]{{1,4}}{_GIVEN}){{0,15}}[ ;]{{0,4}}$")
 _VARIABLE = regex(r"\b([A-Z][A-Z_]{2,40})=(\d{1,7})(?![\w.])")
 _NOISE = regex(r"Python v\d|-{20,}$|```|\d+ in:$|$")
 _ERROR = regex(r"(?:Error|Reason): .+")
-_KNOWN = (
-    PY_SPY_FRAME,
-    PY_SPY_THREAD,
-    _LOCALS,
-    _PROCESS,
-    _NOISE,
-    _PARENT,
-    _BARE,
-    _NODE,
-    _LISTED,
-    SECTION,
-    HEADING,
-    NO_ANSWER,
-    _ERROR,
-    _VARIABLES,
-    _NUMBERED,
-)  # commonest first
+_KNOWN = (  # commonest first
+    PY_SPY_FRAME, PY_SPY_THREAD, _LOCALS, _PROCESS, _NOISE, _PARENT, _BARE, _NODE, _LISTED, SECTION, HEADING,
+    NO_ANSWER, _ERROR, _VARIABLES, _NUMBERED,
+)  # fmt: skip
 
 
 def accepts(path: str, head: bytes) -> bool:

@@ -126,14 +126,9 @@ def _is_module(one: _Thread) -> bool:
 PARSER = LineParser(
     name="thread_traces",
     anchors=(
-        b"tack trace:",
-        b"raceback for thread ",
-        b"hreadID",
-        b"hread ID",
-        b"tack of thread",
-        b"tack for thread",
+        b"tack trace:", b"raceback for thread ", b"hreadID", b"hread ID", b"tack of thread", b"tack for thread",
         b"hread ident",
     ),
     parse=parse,
     after=AFTER,
-)
+)  # fmt: skip

@@ -16,12 +16,8 @@ from parsers.text.patterns import regex
 from parsers.text.vocabulary import phase_words, way_words
 
 Sort = Literal["work", "host", "wait", "whole"]
-_SORTS: tuple[tuple[Sort, str], ...] = (
-    ("wait", "wait"),
-    ("host", "host"),
-    ("work", "work"),
-    ("wait", "bare"),
-)  # first wins
+# First wins.
+_SORTS: tuple[tuple[Sort, str], ...] = (("wait", "wait"), ("host", "host"), ("work", "work"), ("wait", "bare"))
 
 UNITS: Mapping[str, float] = {
     "ms": 1.0, "msec": 1.0, "millis": 1.0, "milliseconds": 1.0, "us": 1e-3, "usec": 1e-3, "s": 1e3, "sec": 1e3,

@@ -109,11 +109,6 @@ def _timed(rows: pl.DataFrame) -> pl.DataFrame:
 
 PARSER = LineParser(
     name="step_times",
-    anchors=(
-        b"_time",
-        b"_ms",
-        b"timing_s/",
-        *(f"{word}{end}".encode() for word in _WORDS for end in " :="),
-    ),
+    anchors=(b"_time", b"_ms", b"timing_s/", *(f"{word}{end}".encode() for word in _WORDS for end in " :=")),
     parse=parse,
 )

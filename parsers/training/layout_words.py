@@ -66,19 +66,8 @@ def _claim(row: dict[str, Any], told: dict[str, str]) -> Iterator[dict[str, Any]
 PARSER = LineParser(
     name="layout_words",
     anchors=(
-        b"arallel",
-        b"ep_size",
-        b"dp=",
-        b"dp ",
-        b"dp:",
-        b"dp(",
-        b"(dp",
-        b"=dp",
-        b"DP=",
-        b"ddp",
-        b"data=",
-        b"radients ",
-        b"grads ",
+        b"arallel", b"ep_size", b"dp=", b"dp ", b"dp:", b"dp(", b"(dp", b"=dp", b"DP=", b"ddp", b"data=",
+        b"radients ", b"grads ",
     ),
     parse=parse,
-)
+)  # fmt: skip

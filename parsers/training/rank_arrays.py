@@ -47,9 +47,8 @@ _CELL = regex(_NUMBER)
 _LINES = 512  # of an array
 _FEWEST = 3
 _MEANT = ("loss", "grad_norm", "own_grad_norm")
-_Array = tuple[
-    list[float | None], bool, list[dict[str, Any]]
-]  # its numbers, whether it says that they are of ranks, its lines
+# Its numbers, whether it says that they are of ranks, its lines.
+_Array = tuple[list[float | None], bool, list[dict[str, Any]]]
 
 
 def parse(lines: pl.DataFrame) -> Tables:

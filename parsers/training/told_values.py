@@ -34,9 +34,8 @@ _STEP = regex(
     r"(?i)(?<![a-z])(?!(?<=[\w>]:)\w+:\d)(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
 )
 _MICRO = r"(?:mb|mbs|ubatch|micro[ _-]?(?:batch|step)?(?:[ _]?(?:idx|index|id|no|num))?)"
-_MICRO_IN = regex(
-    rf"(?i)(?<![a-z])(?<!\d )(?<!\d){_MICRO}[ =:#_]{{1,3}}(\d{{1,6}})(?:/\d{{1,6}})?(?![\w.])"
-)  # and no size in MB
+# And no size in MB.
+_MICRO_IN = regex(rf"(?i)(?<![a-z])(?<!\d )(?<!\d){_MICRO}[ =:#_]{{1,3}}(\d{{1,6}})(?:/\d{{1,6}})?(?![\w.])")
 _MICRO_NAME = regex(rf"(?i){_MICRO}")
 _NUMBER = regex(
     r"(?i)(?<![\w.])(?P<value>[+-]?(?:\d[\d.]{0,48}(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?|\.\d{1,30}))(?P<of>/\d{1,15})?(?![\w])(?!(?<=[a-z]) ?[=:] ?\d)"
@@ -63,13 +62,11 @@ _JUDGED = regex(
     r"|(?<![\w.])(?:is_?|all_?)?finite ?[=:] ?(?:true|yes|(?P<no>false|no))\b"
 )
 _DIGITS = regex(r"\d{1,15}")
-_PART = regex(
-    r"(?:[a-z]{2,12} )?[A-Za-z_]{1,30}(?:[./]\w{1,30}){0,5}[./\[]\d{1,4}\]?(?:[./]\w{1,30}){0,5}"
-)  # `fwd block.5`, whichever step is told behind it
+# `fwd block.5`, whichever step is told behind it.
+_PART = regex(r"(?:[a-z]{2,12} )?[A-Za-z_]{1,30}(?:[./]\w{1,30}){0,5}[./\[]\d{1,4}\]?(?:[./]\w{1,30}){0,5}")
 _FRACTION = regex(r"(?i)\.\d|e[+-]?\d|nan|inf")
-_WORDS = regex(
-    r"(?!(?i:[0-9a-f]{6,128}|true|false|none|n/a)$)[A-Za-z_][\w./ :\[\]-]{0,119}"
-)  # and no hash, which is each rank's own
+# And no hash, which is each rank's own.
+_WORDS = regex(r"(?!(?i:[0-9a-f]{6,128}|true|false|none|n/a)$)[A-Za-z_][\w./ :\[\]-]{0,119}")
 _BLANKS = regex(r"\s+")
 _MEASURED = regex(r"(?i)(?:.*[^a-z])?(?:abs_?max|max_?abs|amax|norm|l2|rms)")  # of a tensor, and no time
 _OF_WHOM = frozenset(
