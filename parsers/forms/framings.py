@@ -228,13 +228,8 @@ def _object(text: str) -> Said | None:
     return said
 
 
-def _object_names(head: Head) -> Sequence[str]:
-    said = _object(head.lines[0].strip()) if head.text.startswith("{") else None
-    return list(said) if said else []
-
-
-def _document_names(head: Head) -> Sequence[str]:
-    return first_names(head.text, _object(head.lines[0].strip()) if head.text.startswith("{") else None)
+def _first_object(head: Head) -> Said | None:
+    return _object(head.lines[0].strip()) if head.text.startswith("{") else None
 
 
 # --- tables with a line of names -------------------------------------------------------------------------------------
@@ -410,8 +405,8 @@ FRAMINGS: tuple[Framing, ...] = (
     Framing("sections", lambda head: section_names(head.text.splitlines()[:_TITLE_LINES]), section_rows),
     Framing("boxed", lambda head: boxed_names(head.text.splitlines()), boxed_rows),
     Framing("nested", lambda head: nested_names(head.text), nested_rows),
-    Framing("document", _document_names, document_rows),
-    Framing("objects", _object_names, _line_rows(lambda text: _object(text.strip()))),
+    Framing("document", lambda head: first_names(head.text, _first_object(head)), document_rows),
+    Framing("objects", lambda head: list(_first_object(head) or ()), _line_rows(lambda text: _object(text.strip()))),
     Framing("turned", lambda head: turned_names(head.path, head.lines), turned_rows),
     Framing("wide", lambda head: wide_names(head.path, head.lines), wide_rows),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),

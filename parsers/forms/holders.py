@@ -30,7 +30,8 @@ def step_of(records: Sequence[Mapping[str, Any]]) -> str | None:
         return named
     found = [name for name in records[0] if _strides(records, name) and holder_columns(records, name, of_names=True)]
     if len(found) > 1:  # steps rise in a file, the numbers of cards begin anew
-        found = [name for name in found if _rises(records, name)] or [max(found, key=lambda name: _last(records, name))]
+        last = {name: max(int(one[name]) for one in records) for name in found}
+        found = [name for name in found if _rises(records, name)] or [max(found, key=last.__getitem__)]
     return found[0] if len(found) == 1 else None
 
 
@@ -44,15 +45,11 @@ def _rises(records: Sequence[Mapping[str, Any]], name: str) -> bool:
     return all(int(before[name]) <= int(after[name]) for before, after in pairwise(records))
 
 
-def _last(records: Sequence[Mapping[str, Any]], name: str) -> int:
-    return max(int(one[name]) for one in records)
-
-
 def _strides(records: Sequence[Mapping[str, Any]], name: str) -> bool:
     """Does a column hold whole numbers, each as far from the next as all are?"""
-    numbers = sorted({int(cell) for one in records if _INTEGER.fullmatch(cell := str(one.get(name)))})
-    whole = all(_INTEGER.fullmatch(str(one.get(name))) for one in records)
-    return whole and len(numbers) > _STEPS and len({after - before for before, after in pairwise(numbers)}) == 1
+    cells = {str(one.get(name)) for one in records}
+    numbers = sorted({*map(int, cells)}) if all(map(_INTEGER.fullmatch, cells)) else []
+    return len(numbers) > _STEPS and len({after - before for before, after in pairwise(numbers)}) == 1
 
 
 def holder_columns(records: Sequence[Mapping[str, Any]], step: str, *, of_names: bool = False) -> tuple[str, ...]:

@@ -70,8 +70,9 @@ def parse(source: Source) -> Tables:
     update = _update(entries)
     for record, (name, entry) in enumerate(entries):
         if isinstance(entry, dict):
-            made = msprobe_entries.rows(name, entry)
-            rows += [(_of_update(row) if record in update else row) | {"record": record} for row in made]
+            for row in msprobe_entries.rows(name, entry):
+                is_of_update = record in update and row["phase"] == "forward"
+                rows.append(row | {"record": record} | ({"phase": "optimizer"} if is_of_update else {}))
         else:
             problems.append({"record": record, "reason": f"not an entry: {name[:200]}"})
     return _tables(source, rows, problems)
@@ -85,10 +86,6 @@ def _update(entries: list[tuple[str, Any]]) -> range:
     begin = passes[-1] + 1
     ends = (at for at in range(begin, len(entries)) if entries[at][0].startswith(msprobe_entries.MODULES))
     return range(begin, next(ends, len(entries)))
-
-
-def _of_update(row: dict[str, Any]) -> dict[str, Any]:
-    return row | {"phase": "optimizer"} if row["phase"] == "forward" else row
 
 
 def _tables(source: Source, rows: list[dict[str, Any]], problems: list[dict[str, Any]]) -> Tables:

@@ -21,12 +21,8 @@ _FACTORS: Mapping[str, float] = {**UNITS, "ns": 1e-6}
 def tells(names: Iterable[str]) -> bool:
     """By the names of the columns: a step, an operation, its start and its end or length."""
     meant = vocabulary.meanings(sorted(names))
-    return (
-        {"step", "begin"} <= meant
-        and bool(meant.intersection(_WHAT))
-        and bool(meant & {"duration", "length", "finish"})
-        and not meant & {"tensor", "module", "loss"}
-    )
+    is_timed = {"step", "begin"} <= meant and not meant.isdisjoint(("duration", "length", "finish"))
+    return is_timed and not meant.isdisjoint(_WHAT) and meant.isdisjoint(("tensor", "module", "loss"))
 
 
 def of_frame(

@@ -65,11 +65,10 @@ def accepts(path: str, head: bytes) -> bool:
 
 def _of_steps(path: str, head: bytes) -> Iterator[Mapping[str, Any]]:
     """The records at the head of a file that tell a step, and nothing that is for others."""
-    return (one for one in islice(framings.records(path, head), _SAMPLE) if _is_of_step(vocabulary.meanings(one)))
-
-
-def _is_of_step(meant: frozenset[str]) -> bool:
-    return "step" in meant and not meant & (_WITHIN - _PARTS - {"time"})
+    for one in islice(framings.records(path, head), _SAMPLE):
+        meant = vocabulary.meanings(one)
+        if "step" in meant and meant.isdisjoint(_WITHIN - _PARTS - {"time"}):
+            yield one
 
 
 def _is_of_parts(path: str, head: bytes) -> bool:

@@ -55,9 +55,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         elapsed_ms=pl.when(is_training & (pl.col("pace") > 0)).then(of_step),
     )
     bars = known.filter(pl.col("count").is_not_null() & ~pl.col("is_dict"))
-    known = known.with_columns(
-        last=pl.col("count").forward_fill().over(_PRINTER), next=pl.col("count").backward_fill().over(_PRINTER)
-    )
+    count = pl.col("count")
+    known = known.with_columns(last=count.forward_fill().over(_PRINTER), next=count.backward_fill().over(_PRINTER))
     steps = pl.concat([_dicts(_counted(known.filter("is_dict"))), _bars(bars)])
     steps = steps.sort("file", "line", "step", nulls_last=True, maintain_order=True)
     claimed = bars.select("file", "line").unique(maintain_order=True)

@@ -33,9 +33,8 @@ def beside_losses(lines: pl.DataFrame, steps: pl.DataFrame) -> Tables:
     """Lines, and the rows of `steps` from them → these with `figures`, and with a norm that nobody has read; values, of files in which a figure is no
     number while the loss is one."""
     mine = (pl.col("phase") == "train") & pl.col("loss").is_not_null() & pl.col("figures").is_null()
-    own = steps.filter(mine & pl.col("framework").is_null() & pl.col("step").is_not_null()).select(
-        *_PLACE, "loss", "grad_norm"
-    )
+    own = steps.filter(mine & pl.col("framework").is_null() & pl.col("step").is_not_null())
+    own = own.select(*_PLACE, "loss", "grad_norm")
     if own.is_empty():
         return {"steps": steps, "values": empty("values")}
     told = own.unique(["file", "line"]).join(lines.select("file", "line", "text"), on=["file", "line"])
@@ -55,15 +54,12 @@ def beside_losses(lines: pl.DataFrame, steps: pl.DataFrame) -> Tables:
         pl.col("value").filter("is_norm").first().str.to_lowercase().cast(pl.Float64, strict=False).alias("_norm"),
     )
     is_told = pl.col("_figures").is_not_null() & (pl.col("_figures") != "") & mine
-    steps = (
-        steps.join(by_line, on=["file", "line"], how="left", maintain_order="left")
-        .with_columns(
-            pl.when(is_told).then("_figures").otherwise("figures").alias("figures"),
-            pl.when(mine).then(pl.coalesce("grad_norm", "_norm")).otherwise("grad_norm").alias("grad_norm"),
-        )
-        .drop("_figures", "_norm")
+    steps = steps.join(by_line, on=["file", "line"], how="left", maintain_order="left").with_columns(
+        figures=pl.when(is_told).then("_figures").otherwise("figures"),
+        grad_norm=pl.when(mine).then(pl.coalesce("grad_norm", "_norm")).otherwise("grad_norm"),
     )
-    return {"steps": steps, "values": _values(told, pairs, odd) if len(odd) else empty("values")}
+    values = _values(told, pairs, odd) if len(odd) else empty("values")
+    return {"steps": steps.drop("_figures", "_norm"), "values": values}
 
 
 def _pairs(told: pl.DataFrame) -> pl.DataFrame:
@@ -82,12 +78,9 @@ def _values(told: pl.DataFrame, pairs: pl.DataFrame, odd: pl.Series) -> pl.DataF
     of_odd = pairs.filter(pl.col("file").is_in(odd.implode()) & pl.col("is_compared"))
     compared = of_odd.join(lasts, on="file", maintain_order="left").filter(~pl.col("_went_on") | pl.col("is_learnt"))
     is_bad = pl.col("value").str.contains(r"(?i)n")
+    as_text = pl.concat_str("name", pl.lit("="), pl.col("value").str.to_lowercase())
     rows = compared.group_by("file", "line", maintain_order=True).agg(
-        pl.col("name").filter(~is_bad).str.join(" ").alias("fine"),
-        pl.concat_str("name", pl.lit("="), pl.col("value").str.to_lowercase())
-        .filter(is_bad)
-        .str.join(" ")
-        .alias("bad"),
+        fine=pl.col("name").filter(~is_bad).str.join(" "), bad=as_text.filter(is_bad).str.join(" ")
     )
     rows = rows.with_columns(pl.when(pl.col(one) != "").then(one).alias(one) for one in ("fine", "bad"))
     return conform("values", told.select(_PLACE).join(rows, on=["file", "line"]).with_columns(pl.lit("").alias("of")))

@@ -172,12 +172,10 @@ def _joined(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     rest = marked.filter("_more")
     if rest.is_empty():
         return lines.filter("hit"), empty("claimed")
-    texts = rest.group_by("file", "_at", maintain_order=True).agg(
-        pl.col("text").str.strip_chars().str.join(" | ").alias("_rest")
-    )
-    whole = marked.filter(pl.col("hit") & ~pl.col("_more")).join(
-        texts, left_on=["file", "line"], right_on=["file", "_at"], how="left", maintain_order="left"
-    )
+    more = pl.col("text").str.strip_chars().str.join(" | ").alias("_rest")
+    texts = rest.group_by("file", pl.col("_at").alias("line"), maintain_order=True).agg(more)
+    own = marked.filter(pl.col("hit") & ~pl.col("_more"))
+    whole = own.join(texts, on=["file", "line"], how="left", maintain_order="left")
     text = pl.when(pl.col("_rest").is_not_null()).then(pl.concat_str("text", pl.lit(" | "), "_rest")).otherwise("text")
     return whole.with_columns(text=text).drop("_at", "_more", "_rest"), conform("claimed", rest.select("file", "line"))
 
