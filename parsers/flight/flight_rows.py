@@ -54,7 +54,7 @@ _LISTS: Mapping[type, bytes] = {
     int: rb"\]\(" + _INT + rb"*+e",
 }
 _EMPTY = rb"\](?:\(e)?"
-_SET_ITEMS, _STOP, _PUTS = b"u"[0], b"."[0], b"qr\x94"
+_SET_ITEMS, _PUTS = b"u"[0], b"qr\x94"
 
 
 class Unfit(ValueError):

@@ -31,7 +31,6 @@ MAX_FRAMES = 64
 _WARNING = regex(r"Error detected in (?P<op>\w{1,200})\.")
 _NAN = regex(r"Function '(?P<op>\w{1,200})' returned nan values in its (?P<output>\d{1,6})\w{0,2} output")
 _FRAME = regex(r'\s*File "(?P<file>.*)", line (?P<line>\d{1,9}), in (?P<function>.*\S)\s*$')
-_FORWARD = regex(r"Traceback of forward call that caused the error")
 _RAISED = regex(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::|\s*$)")
 _LEFT = regex(r"\s|Traceback of forward call|$")
 

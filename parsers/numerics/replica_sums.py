@@ -65,7 +65,6 @@ _GAP = 3  # lines between a step and the first of its digests
 _WORDS = 10  # of a line that tells one rank's digests
 _FEWEST = 2
 _MOST = 1024
-_BYTES = 8 << 20
 
 
 class Line(NamedTuple):
