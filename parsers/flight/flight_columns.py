@@ -25,29 +25,11 @@ _DIGITS = 20  # of the longest number of 64 bits, with its sign
 _PAIR = 2
 
 OPERATION_KEYS = (
-    "pg_id",
-    "op_id",
-    "collective_seq_id",
-    "p2p_seq_id",
-    "seq_id",
-    "timeout_ms",
-    "time_created_ns",
-    "time_discovered_started_ns",
-    "time_discovered_completed_ns",
-    "is_p2p",
-    "retired",
-    "duration_ms",
-    "state",
-    "thread_id",
-    "thread_name",
-    "process_group",
-    "profiling_name",
-    "input_sizes",
-    "input_dtypes",
-    "output_sizes",
-    "output_dtypes",
-    "frames",
-)
+    "pg_id", "op_id", "collective_seq_id", "p2p_seq_id", "seq_id", "timeout_ms", "time_created_ns",
+    "time_discovered_started_ns", "time_discovered_completed_ns", "is_p2p", "retired", "duration_ms", "state",
+    "thread_id", "thread_name", "process_group", "profiling_name", "input_sizes", "input_dtypes", "output_sizes",
+    "output_dtypes", "frames",
+)  # fmt: skip
 
 _TOLD = tuple(key for key in OPERATION_KEYS if key not in NUMBERS)
 
@@ -96,11 +78,8 @@ def group_of(value: object) -> tuple[str | None, str | None]:
     """(name, desc) of an entry's `process_group`; empty texts are null."""
     if not isinstance(value, tuple | list) or len(value) != _PAIR:
         return None, None
-    name, desc = value
-    return (
-        name[:MAX_TEXT] if type(name) is str and name else None,
-        desc[:MAX_TEXT] if type(desc) is str and desc else None,
-    )
+    name, desc = (text[:MAX_TEXT] if type(text) is str and text else None for text in value)
+    return name, desc
 
 
 def _groups(values: Sequence[Any]) -> list[tuple[str | None, str | None]]:
@@ -142,10 +121,8 @@ def picked_columns(dumps: Sequence[Rows]) -> pl.DataFrame:
 def is_bearable(rows: Rows) -> bool:
     """Whether no more frames are in all entries together than are read."""
     lengths = [len(stack) if isinstance(stack := form.get("frames"), list) else 0 for form in rows.forms]
-    return (
-        max(lengths, default=0) * len(rows.picks) <= MAX_FRAMES
-        or sum(map(lengths.__getitem__, rows.picks)) <= MAX_FRAMES
-    )
+    most = max(lengths, default=0) * len(rows.picks)
+    return most <= MAX_FRAMES or sum(map(lengths.__getitem__, rows.picks)) <= MAX_FRAMES
 
 
 def _transposed(entries: Sequence[Mapping[Any, Any]], keys: Sequence[str]) -> dict[str, Sequence[Any]]:
@@ -248,9 +225,8 @@ def _as_json(values: Sequence[Any]) -> pl.Series:
     short = [at for at, value in enumerate(values) if type(value) is list and len(value) < 2]
     only = [values[at][0] for at in short if values[at]]
     kinds = set(map(type, only))
-    is_shape = (
-        kinds == {list} and max(map(len, only)) <= MAX_DIMS and set(map(type, chain.from_iterable(only))) <= {int}
-    )
+    is_shape = kinds == {list} and max(map(len, only)) <= MAX_DIMS
+    is_shape = is_shape and set(map(type, chain.from_iterable(only))) <= {int}
     if is_shape or kinds == {str}:
         plain = iter(map(tuple, only) if is_shape else only)
         for at in short:

@@ -78,16 +78,13 @@ class Cycle:
         turns = FEW // 2
         while turns:
             turns = min(_FASTER * turns, most // len(self._places), (len(data) - position) // self._record.size)
-            columns = list(
-                zip(*self._record.iter_unpack(data[position : position + turns * self._record.size]), strict=True)
-            )
+            part = data[position : position + turns * self._record.size]
+            columns = list(zip(*self._record.iter_unpack(part), strict=True))
             if not columns:
                 return
-            told = [
-                map(place.forms.get, zip(*map(columns.__getitem__, place.between), strict=True))
-                for place in self._places
-            ]
-            picks = list(chain.from_iterable(zip(*told, strict=True)))
+            told = ((place, zip(*map(columns.__getitem__, place.between), strict=True)) for place in self._places)
+            forms = (map(place.forms.get, between) for place, between in told)
+            picks = list(chain.from_iterable(zip(*forms, strict=True)))
             fits = picks.index(None) if None in picks else len(picks)
             whole, rest = divmod(fits, len(self._places))
             position += whole * self._record.size + sum(place.size for place in self._places[:rest])

@@ -25,15 +25,9 @@ from parsers.flight.safe_pickle import MAX_BYTES, Machine, Refused
 
 # Keys whose values differ from entry to entry; whatever is neither here nor in `told` is passed over.
 NUMBERS = (
-    "collective_seq_id",
-    "p2p_seq_id",
-    "seq_id",
-    "op_id",
-    "time_created_ns",
-    "time_discovered_started_ns",
-    "time_discovered_completed_ns",
-    "duration_ms",
-)
+    "collective_seq_id", "p2p_seq_id", "seq_id", "op_id", "time_created_ns", "time_discovered_started_ns",
+    "time_discovered_completed_ns", "duration_ms",
+)  # fmt: skip
 FORMS = 16  # grammars of entries in one dump
 FREE_ENTRIES = 16  # read opcode by opcode or decoded anew, …
 SHARE = 8  # … or one in so many
@@ -60,7 +54,7 @@ _LISTS: Mapping[type, bytes] = {
     int: rb"\]\(" + _INT + rb"*+e",
 }
 _EMPTY = rb"\](?:\(e)?"
-_SET_ITEMS, _STOP, _PUTS = b"u"[0], b"."[0], b"qr\x94"
+_SET_ITEMS, _PUTS = b"u"[0], b"qr\x94"
 
 
 class Unfit(ValueError):

@@ -46,10 +46,9 @@ def name_of(path: str) -> str | None:
     bare = _RANKED.sub("", _SUFFIX.sub("", last))
     parent = _RANKED.sub("", folder.rpartition("/")[2])  # whose it is, is no part of its name
     own = f"{parent}/{bare}" if parent and vocabulary.meaning_of(parent) is None else bare
-    said = next((found for name in (own, bare) if (found := vocabulary.meaning_of(name)) is not None), None)
     if vocabulary.is_of_evaluation(own):
         return None
-    if said is None or said.meaning not in ("loss", "part_loss", "grad_norm", "own_grad_norm"):
+    if (vocabulary.meant(own) or vocabulary.meant(bare)) not in ("loss", "part_loss", "grad_norm", "own_grad_norm"):
         return bare if says_what(bare) and is_of_replica(bare) else None  # what replicas hold alike
     return own if vocabulary.meaning_of(own) else bare
 
@@ -63,11 +62,7 @@ def _free_name(path: str) -> str | None:
 
 def _header(line: str) -> list[str]:
     cells = [cell.strip().strip('"') for cell in line.split(",")]
-    meant = (vocabulary.meaning_of(cell) for cell in cells)
-    kinds = [
-        said.meaning if said is not None else "value" if cell.lower() == "value" else ""
-        for cell, said in zip(cells, meant, strict=True)
-    ]
+    kinds = [vocabulary.meant(cell) or ("value" if cell.lower() == "value" else "") for cell in cells]
     is_whole = len(kinds) == len(set(kinds)) and {"step", "value"} <= set(kinds) <= {"step", "value", "time"}
     return kinds if is_whole else []
 
@@ -112,8 +107,5 @@ def _row(number: int, text: str, kinds: Sequence[str], own: str) -> Row:
     cells = _SPLIT.split(text.strip())
     if len(cells) != len(kinds):
         return number, text, None
-    return (
-        number,
-        text,
-        {own if kind == "value" else kind: lenient.word(cell) for kind, cell in zip(kinds, cells, strict=True)},
-    )
+    names = [own if kind == "value" else kind for kind in kinds]
+    return number, text, dict(zip(names, map(lenient.word, cells), strict=True))

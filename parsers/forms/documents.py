@@ -19,8 +19,9 @@ import msgspec
 
 from parsers.forms.reading import HEADER, Row, Said, whole_text
 from parsers.schema.parser import Source
-from parsers.text import lenient, vocabulary
+from parsers.text import lenient
 from parsers.text.patterns import regex
+from parsers.text.vocabulary import meant
 
 DOCUMENT_BYTES = 64 << 20
 _TRIED = 8  # braces at the beginning of a document that goes on, of which one must be that of its first record
@@ -67,25 +68,16 @@ def records(found: Any) -> Iterator[Said]:
         return
     lists = {name: cell for name, cell in found.items() if isinstance(cell, list) and cell}
     inner = [cell for cell in lists.values() if all(isinstance(one, dict) for one in cell)]
+    plain = {name: cell for name, cell in found.items() if not isinstance(cell, list | dict)}
     if len(inner) == 1:
-        common = {
-            name: cell
-            for name, cell in found.items()
-            if _meaning(name) in _IDENTITY and not isinstance(cell, list | dict)
-        }
+        common = {name: cell for name, cell in plain.items() if meant(name) in _IDENTITY}
         for one in inner[0]:
-            own = set(map(_meaning, one))  # under whatever name
-            yield {name: cell for name, cell in common.items() if _meaning(name) not in own} | one
+            own = {*map(meant, one)}  # under whatever name
+            yield {name: cell for name, cell in common.items() if meant(name) not in own} | one
     elif len(lists) > 1 and len({len(cell) for cell in lists.values()}) == 1 and not inner:
-        common = {name: cell for name, cell in found.items() if not isinstance(cell, list | dict)}
-        yield from (common | dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True))
+        yield from (plain | dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True))
     elif found:
         yield found
-
-
-def _meaning(name: str) -> str | None:
-    said = vocabulary.meaning_of(name)
-    return None if said is None else said.meaning
 
 
 def document_rows(source: Source) -> Iterator[Row]:

@@ -63,9 +63,8 @@ def _named(title: str, columns: Sequence[str], index: Sequence[str]) -> list[str
     told = _TITLE.match(_PROMPT.sub("", title))
     what = told["name"] if told else ""
     is_of_ranks = told is not None and "rank" in told["rest"].lower()
-    ranks = [
-        found for name in columns if (found := _OF_RANK.fullmatch(name)) and (is_of_ranks or name.startswith("rank"))
-    ]
+    named = (name for name in columns if is_of_ranks or name.startswith("rank"))
+    ranks = [found for name in named if (found := _OF_RANK.fullmatch(name))]
     if what and len(ranks) == len(columns):
         return [*index, *(f"{what}/rank_{found['rank']}" for found in ranks)]
     return [*index, *columns] if len(set(columns)) == len(columns) else []

@@ -57,9 +57,8 @@ _ONE_NAME = regex(rf"{NAME}|[^\W\d_][\w./@()%-]{{0,79}}")  # in any script
 _CLOCK = regex(r"\d\d:\d\d:\d\d$")  # of a line of a log, before a comma and its milliseconds
 _MARK = regex(r"\S[\s,;|=:]|[{\[|<]|\+-")  # without one a line holds no two cells
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL"
-_LEVEL = regex(
-    rf"^\s{{0,8}}\[\s{{0,8}}(?:{_LEVELS})\s{{0,8}}\]:?\s{{0,8}}(?:- (?=\S))?"
-)  # what a logger sets before a line
+# What a logger sets before a line.
+_LEVEL = regex(rf"^\s{{0,8}}\[\s{{0,8}}(?:{_LEVELS})\s{{0,8}}\]:?\s{{0,8}}(?:- (?=\S))?")
 _WRITER = regex(
     rf"\s{{0,8}}(?:(?:{_LEVELS})\b[^:;|,=]{{0,80}}|[^:;|,=]{{1,80}}[\])>]):\s{{1,4}}(?=[A-Za-z_][\w./-]{{0,60}}[ =#]{{1,2}}\d)"
 )  # who it says writes it, before a count
@@ -100,7 +99,17 @@ def framing(path: str, head: bytes) -> str | None:
 
 def first(path: str, head: bytes) -> Said:
     """The first record of a file, as far as its first bytes hold it; empty where it cannot be read."""
-    return next((said for _, _, said in rows(Source(path, len(head), partial(BytesIO, head))) if said), {})
+    return next(records(path, head), {})
+
+
+def records(path: str, data: bytes) -> Iterator[Said]:
+    """The records that bytes of a file hold."""
+    return (said for _, _, said in rows_in(path, data) if said)
+
+
+def rows_in(path: str, data: bytes) -> Iterator[Row]:
+    """The rows of bytes of a file."""
+    return rows(Source(path, len(data), partial(BytesIO, data)))
 
 
 def rows(source: Source) -> Iterator[Row]:
@@ -213,22 +222,14 @@ def _object(text: str) -> Said | None:
         return None
     for name in _TEXTS:
         inner = said.get(name)
-        if (
-            isinstance(inner, str)
-            and inner.lstrip()[:1] == "{"
-            and isinstance(own := lenient.value(inner.strip()), dict)
-        ):
+        text = inner.strip() if isinstance(inner, str) else ""
+        if text.startswith("{") and isinstance(own := lenient.value(text), dict):
             return {key: cell for key, cell in said.items() if vocabulary.meaning_of(key) and key != name} | own
     return said
 
 
-def _object_names(head: Head) -> Sequence[str]:
-    said = _object(head.lines[0].strip()) if head.text.startswith("{") else None
-    return list(said) if said else []
-
-
-def _document_names(head: Head) -> Sequence[str]:
-    return first_names(head.text, _object(head.lines[0].strip()) if head.text.startswith("{") else None)
+def _first_object(head: Head) -> Said | None:
+    return _object(head.lines[0].strip()) if head.text.startswith("{") else None
 
 
 # --- tables with a line of names -------------------------------------------------------------------------------------
@@ -279,9 +280,8 @@ def _remarks(lines: Sequence[str], mark: str) -> int:
     """How many lines above a table tell of it: behind a mark of a remark, with other cells than the first line that is none. Of several that have as many, as a title by
     chance, or units, the last that counts steps names them."""
     told = next((at for at, line in enumerate(lines[:-1]) if not line.startswith(_REMARK)), max(len(lines) - 1, 0))
-    named = {
-        at: cells for at in range(told) if len(cells := _header(lines[at], mark)) == len(cells_of(lines[told], mark))
-    }
+    width = len(cells_of(lines[told], mark)) if told else 0
+    named = {at: cells for at in range(told) if len(cells := _header(lines[at], mark)) == width}
     counted = [at for at, cells in named.items() if "step" in vocabulary.meanings(cells)]
     return counted[-1] if counted else min(named, default=told)
 
@@ -333,9 +333,7 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
                 if len(cells) == len(named):
                     is_header = cells[0] == named[0] and cells == named  # who began again wrote the names again
                     yield number, text, HEADER if is_header else dict(zip(named, cells, strict=True))
-                elif (
-                    mark == " " and len(cells) == len(named) + 1 and cells[0].isdigit()
-                ):  # pandas counts the rows before them
+                elif mark == " " and len(cells) == len(named) + 1 and cells[0].isdigit():  # pandas counts the rows
                     yield number, text, dict(zip(named, cells[1:], strict=True))
                 else:
                     yield number, text, None
@@ -407,8 +405,8 @@ FRAMINGS: tuple[Framing, ...] = (
     Framing("sections", lambda head: section_names(head.text.splitlines()[:_TITLE_LINES]), section_rows),
     Framing("boxed", lambda head: boxed_names(head.text.splitlines()), boxed_rows),
     Framing("nested", lambda head: nested_names(head.text), nested_rows),
-    Framing("document", _document_names, document_rows),
-    Framing("objects", _object_names, _line_rows(lambda text: _object(text.strip()))),
+    Framing("document", lambda head: first_names(head.text, _first_object(head)), document_rows),
+    Framing("objects", lambda head: list(_first_object(head) or ()), _line_rows(lambda text: _object(text.strip()))),
     Framing("turned", lambda head: turned_names(head.path, head.lines), turned_rows),
     Framing("wide", lambda head: wide_names(head.path, head.lines), wide_rows),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),

@@ -56,7 +56,6 @@ def prompted(line: str) -> str | None:
 
 def _place(family: Sequence[Sequence[str]]) -> int | None:
     """The only word with a letter in which headings of one form differ."""
-    told = [
-        at for at, own in enumerate(zip(*family, strict=True)) if len({*own}) > 1 and all(map(_NAME.fullmatch, own))
-    ]
+    differ = ((at, own) for at, own in enumerate(zip(*family, strict=True)) if len({*own}) > 1)
+    told = [at for at, own in differ if all(map(_NAME.fullmatch, own))]
     return told[0] if len(told) == 1 else None

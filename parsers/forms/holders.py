@@ -26,14 +26,12 @@ _INTEGER = regex(r"\d{1,9}")
 
 def step_of(records: Sequence[Mapping[str, Any]]) -> str | None:
     """The column that counts the steps: by its name; else the one of whole numbers in even strides by which the rows of others, called by names, are told apart."""
-    named = [
-        name for name in records[0] if (meant := vocabulary.meaning_of(name)) is not None and meant.meaning == "step"
-    ]
-    if named:
-        return named[0]
+    if (named := next((name for name in records[0] if vocabulary.meant(name) == "step"), None)) is not None:
+        return named
     found = [name for name in records[0] if _strides(records, name) and holder_columns(records, name, of_names=True)]
     if len(found) > 1:  # steps rise in a file, the numbers of cards begin anew
-        found = [name for name in found if _rises(records, name)] or [max(found, key=lambda name: _last(records, name))]
+        last = {name: max(int(one[name]) for one in records) for name in found}
+        found = [name for name in found if _rises(records, name)] or [max(found, key=last.__getitem__)]
     return found[0] if len(found) == 1 else None
 
 
@@ -47,15 +45,11 @@ def _rises(records: Sequence[Mapping[str, Any]], name: str) -> bool:
     return all(int(before[name]) <= int(after[name]) for before, after in pairwise(records))
 
 
-def _last(records: Sequence[Mapping[str, Any]], name: str) -> int:
-    return max(int(one[name]) for one in records)
-
-
 def _strides(records: Sequence[Mapping[str, Any]], name: str) -> bool:
     """Does a column hold whole numbers, each as far from the next as all are?"""
-    numbers = sorted({int(cell) for one in records if _INTEGER.fullmatch(cell := str(one.get(name)))})
-    whole = all(_INTEGER.fullmatch(str(one.get(name))) for one in records)
-    return whole and len(numbers) > _STEPS and len({after - before for before, after in pairwise(numbers)}) == 1
+    cells = {str(one.get(name)) for one in records}
+    numbers = sorted({*map(int, cells)}) if all(map(_INTEGER.fullmatch, cells)) else []
+    return len(numbers) > _STEPS and len({after - before for before, after in pairwise(numbers)}) == 1
 
 
 def holder_columns(records: Sequence[Mapping[str, Any]], step: str, *, of_names: bool = False) -> tuple[str, ...]:
@@ -68,9 +62,8 @@ def holder_columns(records: Sequence[Mapping[str, Any]], step: str, *, of_names:
     names = [name for name in told[0] if name != step and _may_name(told, name)][:_MOST]
     for number in (1, 2):
         for columns in combinations(names, number):
-            if not (of_names and numbered.issuperset(columns)) and _is_grid(
-                [(one[step], tuple(str(one.get(name)) for name in columns)) for one in told]
-            ):
+            rows = ((one[step], tuple(str(one.get(name)) for name in columns)) for one in told)
+            if not (of_names and numbered.issuperset(columns)) and _is_grid([*rows]):
                 return columns
     return ()
 
@@ -81,8 +74,7 @@ def holder_of(record: Mapping[str, Any], columns: Sequence[str]) -> str:
 
 
 def _may_name(records: Sequence[Mapping[str, Any]], name: str) -> bool:
-    meant = vocabulary.meaning_of(name)
-    if meant is not None and meant.meaning in _PARTS:
+    if vocabulary.meant(name) in _PARTS:
         return False
     cells = [str(one.get(name) if one.get(name) is not None else "") for one in records]
     return all(cells) and all(_INTEGER.fullmatch(cell) or real(cell) is None for cell in cells) and len({*cells}) > 1
@@ -96,6 +88,5 @@ def _is_grid(rows: Sequence[tuple[Any, tuple[str, ...]]]) -> bool:
     for step, holder in rows:
         steps[step].add(holder)
     holders = {holder for own in steps.values() for holder in own}
-    if len(holders) < _FEWEST or len(steps) < _STEPS:
-        return False
-    return len(rows) >= _WHOLE * len(holders) * len(steps)
+    is_enough = len(holders) >= _FEWEST and len(steps) >= _STEPS
+    return is_enough and len(rows) >= _WHOLE * len(holders) * len(steps)

@@ -38,7 +38,7 @@ def marked_names(text: str) -> Sequence[str]:
     """The names in the first record at the head of a file; none where it is no XML."""
     if _BEGINS.match(text) is None:
         return []
-    return next((list(said) for _, _, said in _rows(enumerate(text.split("\n"), 1)) if said and said is not HEADER), [])
+    return next((list(said) for _, _, said in _rows(enumerate(text.split("\n"), 1)) if said), [])
 
 
 def marked_rows(source: Source) -> Iterator[Row]:

@@ -69,18 +69,16 @@ def _records(told: Sequence[Leaf]) -> Iterator[tuple[int, Said]]:
 
 def _is_of_all(name: str, cell: str) -> bool:
     """Does it say who or which step it is, or in a word what it is of? A figure is of no part."""
-    said = vocabulary.meaning_of(name)
-    is_figure = said is not None and said.meaning in ("loss", "grad_norm", "own_grad_norm", "learning_rate")
-    return not is_figure and (_FIGURE.fullmatch(cell) is None or name.endswith("rank") or said is not None)
+    meaning = vocabulary.meant(name)
+    is_figure = meaning in ("loss", "grad_norm", "own_grad_norm", "learning_rate")
+    return not is_figure and (_FIGURE.fullmatch(cell) is None or name.endswith("rank") or meaning != "")
 
 
 def _owner(path: str, said: Said) -> Said:
     """The rank of a document that is told under a name of its own, where the name of the file ends in it: `owner_rank: 2` in owner_2.toml."""
     if "rank" in vocabulary.told(said) or (number := _LAST.search(path)) is None:
         return {}
-    named = [
-        name for name in said if vocabulary.words_of(name)[-1:] == ["rank"] and vocabulary.meaning_of(name) is None
-    ]
+    named = [name for name in said if vocabulary.words_of(name)[-1:] == ["rank"] and not vocabulary.meant(name)]
     is_it = len(named) == 1 and str(said[named[0]]).strip() == str(int(number["number"]))
     return {"rank": number["number"]} if is_it else {}
 

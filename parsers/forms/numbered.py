@@ -55,13 +55,9 @@ def pid_column(records: Sequence[Said], names: Names) -> str | None:
             else:
                 ranks[name].add(rank)
                 known[name].add((place, number))
-    found = [
-        name
-        for name, own in ranks.items()
-        if len(own) >= (_FEWEST - 1 if _WORD.fullmatch(name) else _FEWEST)
-        and len(others[name]) <= len(known[name])
-        and not any(number < 0 for _, number in others[name])
-    ]
+    enough = [name for name, own in ranks.items() if len(own) >= (_FEWEST - 1 if _WORD.fullmatch(name) else _FEWEST)]
+    mostly = [name for name in enough if len(others[name]) <= len(known[name])]
+    found = [name for name in mostly if not any(number < 0 for _, number in others[name])]
     return found[0] if len(found) == 1 else None
 
 

@@ -53,11 +53,8 @@ _NUMBER = regex(r"\d{1,15}")
 _COUNTED = regex(rf"(?i){_COUNT}")
 _CALLED = {  # what a part is called after, and what holds parts that are numbers
     "step": (regex(rf"(?i){_COUNT}[ ._/-]{{0,2}}(?P<number>\d{{1,15}})"), regex(rf"(?i){_COUNT}s?")),
-    "rank": (
-        regex(r"(?i)(?:global_?)?rank[ ._/-]{0,2}(?P<number>\d{1,7})"),
-        regex(r"(?i)(?:global_?)?(?:by_|per_)?ranks?"),
-    ),
-}
+    "rank": (regex(r"(?i)(?:global_?)?rank[ ._/-]{0,2}(?P<number>\d{1,7})"), regex(r"(?i)(?:global_?)?(?:by_|per_)?ranks?")),
+}  # fmt: skip
 _FURTHER = regex(
     rf"(?i)(?P<step>{_COUNT}[ ._/=-]{{0,2}}\d{{1,15}})(?P<rest>(?:[ ,._/-]{{1,3}}[a-z][a-z_-]{{0,20}}(?:[ .=_-]{{0,2}}\d{{1,7}})?){{1,3}})"
 )  # counts behind that of the step, and what of it a part is
@@ -119,10 +116,8 @@ def _part(path: Path, listed: frozenset[Path]) -> tuple[Path, Said]:
         if is_part and "step" not in called and (further := _FURTHER.fullmatch(name)) is not None:
             counts = {one["name"]: one["number"] for one in _COUNTS.finditer(further["rest"])}
             words = {"of": " ".join(what for what, number in counts.items() if not number)}
-            name, called = (
-                further["step"].replace("=", " "),
-                called | {what: one for what, one in (counts | words).items() if one},
-            )
+            name = further["step"].replace("=", " ")
+            called = called | {what: one for what, one in (counts | words).items() if one}
         for what, (form, many) in _CALLED.items():
             if found := form.fullmatch(name):
                 called, end = called | {what: found["number"]}, at + 1
@@ -134,11 +129,8 @@ def _part(path: Path, listed: frozenset[Path]) -> tuple[Path, Said]:
 def _listed(told: Sequence[Leaf]) -> frozenset[Path]:
     """The parts in a list with a name that tell a step, where the document has other parts: a list of steps alone is a table. Of several documents those that
     tell one at their outermost level."""
-    steps = {
-        leaf.path[:-1]
-        for leaf in told
-        if len(leaf.path) > 3 and isinstance(leaf.path[-2], int) and _COUNTED.fullmatch(str(leaf.path[-1]))
-    }
+    listed = (leaf.path for leaf in told if len(leaf.path) > 3 and isinstance(leaf.path[-2], int))
+    steps = {path[:-1] for path in listed if _COUNTED.fullmatch(str(path[-1]))}
     names = {leaf.path[1] for leaf in told}
     stream = {leaf.path[:1] for leaf in told if len(leaf.path) == 2 and _COUNTED.fullmatch(str(leaf.path[1]))}
     is_listed = bool(names - {path[1] for path in steps})
@@ -159,8 +151,8 @@ def _records(told: Sequence[Leaf]) -> Iterator[tuple[Path, Said, bool]]:
             continue
         if "step" in called:
             of_steps.add(part)
-        told_by_names = {name: cell for name, cell in called.items() if cell is not None}
-        own = parts.setdefault(part, {"": leaf.line, **told_by_names})
+        by_names = {name: cell for name, cell in called.items() if cell is not None}
+        own = parts.setdefault(part, {"": leaf.line, **by_names})
         own["/".join(map(str, leaf.path[len(part) :]))] = leaf.value.removeprefix(".")
     common = _of_one([own for part, own in parts.items() if part not in of_steps]) | common
     is_told = any("rank" in vocabulary.told(parts[part]) for part in of_steps)
@@ -192,5 +184,4 @@ def _are_members(own: Sequence[Leaf]) -> bool:
 
 
 def _is_identity(name: str) -> bool:
-    said = vocabulary.meaning_of(name)
-    return said is not None and said.meaning in _IDENTITY
+    return vocabulary.meant(name) in _IDENTITY

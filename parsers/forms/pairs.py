@@ -89,8 +89,7 @@ def _pairs_of(part: str) -> Said:
 def _count_before(part: str) -> Said:
     """`update 23: my batch [a-17 b-4]`: the count at the head of a part is no less one because words follow it."""
     match = _COUNT_BEFORE.match(part.strip())
-    said = None if match is None else vocabulary.meaning_of(match["name"])
-    return {match["name"]: match["count"]} if match is not None and said is not None and said.meaning == "step" else {}
+    return {match["name"]: match["count"]} if match and vocabulary.meant(match["name"]) == "step" else {}
 
 
 def _continued(before: str, name: str) -> str:
@@ -144,12 +143,8 @@ def _known_end(name: str) -> str:
     words = name.split(" ")
     if len(words) < 2 or vocabulary.meaning_of(name) is not None or not vocabulary.is_free(words[:-1]):
         return name
-    said = vocabulary.meaning_of(words[-1])
-    return (
-        words[-1]
-        if said is not None and said.meaning in _IDENTITY and not OF_GROUP.search(" ".join(words[:-1]))
-        else name
-    )
+    is_identity = vocabulary.meant(words[-1]) in _IDENTITY and not OF_GROUP.search(" ".join(words[:-1]))
+    return words[-1] if is_identity else name
 
 
 def cell(text: str) -> Any:

@@ -211,10 +211,9 @@ def real(value: object) -> float | None:
         return float(value) if abs(value) < 1e300 or isinstance(value, float) else None
     words = str(value)[:64].split()
     word = words[0].rstrip("%") if words else ""
+    plain = word.replace(".", "", 1) if word[-1:].isalpha() else word  # YAML writes .nan and -.inf
     try:
-        return float(
-            (word.replace(".", "", 1) if word[-1:].isalpha() else word).encode("ascii")
-        )  # YAML writes .nan and -.inf
+        return float(plain.encode("ascii"))
     except ValueError:  # digits that are not of ASCII, too
         return _of_windows(word)
 

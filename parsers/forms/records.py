@@ -24,7 +24,7 @@ import msgspec
 
 from parsers.forms.reading import json_object
 from parsers.text.patterns import regex
-from parsers.text.stamps import NONE, Stamp, parse_time
+from parsers.text.stamps import MONTHS, NONE, Stamp, parse_time
 
 CHARACTERS = 4096
 _SEVERITIES = {
@@ -41,7 +41,6 @@ _STAMP = regex(
     rf"(?:\d{{4}}[-/:]\d\d[-/:]\d\d[T _-]?|\d{{4}}-[A-Z][a-z]{{2}}-\d\d |\d\d(?:[-/]\d\d){{1,2}}(?:\d\d)? |[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} +\d{{1,2}} "
     rf"|[A-Z][a-z]{{2}} +\d{{1,2}} ){_CLOCK}(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)\b)?(?: \d{{4}}(?![\w:]))?|{_CLOCK}"
 )
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _PID = regex(r"(?:^|\s)(?P<pid>\d{2,10}):\d{2,10}(?=\s|$)")  # and its thread
 _BRACKET = regex(r"\[(?P<square>[^\[\]]{0,160})\]|\((?P<round>[^()]{1,120})\)|<(?P<angle>[^<>]{1,32})>")
 _SEPARATOR = regex(r"[\s|:,;-]+")
@@ -102,11 +101,8 @@ def record(text: str, is_stamped: bool = False, raw: str = "") -> Record | None:
         return Record(severity, text[match.end() :], match["place"] or match["file"], stamp)
     if match := _GNU.match(text):
         return Record(_SEVERITIES[match["level"].lower()], text[match.end() :], match["name"] or "")
-    if (
-        any(key in text for key in _LOGFMT_KEYS)
-        and (match := _LOGFMT.search(text))
-        and (said := _LOGFMT_TEXT.search(text))
-    ):
+    match = _LOGFMT.search(text) if any(key in text for key in _LOGFMT_KEYS) else None
+    if match and (said := _LOGFMT_TEXT.search(text)):
         known = _SEVERITIES.get(match["level"].lower())
         return Record(known, said[1] or said[2] or "", text[: match.start()]) if known else None
     return _fields(text, is_stamped)
@@ -128,9 +124,7 @@ def _fields(text: str, is_stamped: bool) -> Record | None:
             stamp = stamp if stamp[1] else _time(inside)
             has_field = True
         elif match := _LEVEL.match(text, at):
-            is_set_off = (
-                _FOLLOWED.match(text, match.end()) is not None or _STAMP.match(text, match.end() + 1) is not None
-            )
+            is_set_off = _FOLLOWED.match(text, match.end()) or _STAMP.match(text, match.end() + 1)
             if not (is_set_off or (has_field and not names)):
                 return None
             return _found(match["level"], text, match.end(), text[start:at], stamp)
@@ -164,8 +158,8 @@ def _found(level: str, text: str, at: int, fields: str, stamp: Stamp) -> Record:
 
 def _time(stamp: str) -> Stamp:
     """Also with a dash between the day and the hour, as CANN prints it, and with the name of the month, as Boost does."""
-    if stamp[5:8] in _MONTHS:
-        stamp = f"{stamp[:5]}{_MONTHS.index(stamp[5:8]) + 1:02}{stamp[8:]}"
+    if stamp[5:8] in MONTHS:
+        stamp = f"{stamp[:5]}{MONTHS[stamp[5:8]]:02}{stamp[8:]}"
     return parse_time(f"{stamp[:10]} {stamp[11:]}" if stamp[10:11] in "-_" else stamp)
 
 

@@ -28,6 +28,7 @@ _NUMBERED = regex(r"(?i)_?(?:rank|id|idx|index|no|nr)\Z")
 _TOLD = ("rank", "local_rank")
 _HERE = "\0here"  # no name of a field: the place that the file is from
 Said = Mapping[str, Any]
+Told = tuple[int, str, Any]
 
 
 def number_in(cell: Any) -> int | None:
@@ -36,7 +37,7 @@ def number_in(cell: Any) -> int | None:
     return whole(cell) if found is None else int(found["number"])
 
 
-def seated(told: Iterator[tuple[int, str, Any]], names: Names) -> Iterator[tuple[int, str, Any]]:
+def seated(told: Iterator[Told], names: Names) -> Iterator[Told]:
     """Rows → the same with their rank, where they tell it so."""
     if not names.places:
         return told
@@ -48,12 +49,8 @@ def seated(told: Iterator[tuple[int, str, Any]], names: Names) -> Iterator[tuple
 
 
 def _ranked(
-    told: Iterator[tuple[int, str, Any]],
-    place: str,
-    number: str,
-    seats: Mapping[tuple[str, int], int],
-    names: Names,
-) -> Iterator[tuple[int, str, Any]]:
+    told: Iterator[Told], place: str, number: str, seats: Mapping[tuple[str, int], int], names: Names
+) -> Iterator[Told]:
     for line, text, said in told:
         rank = None
         if isinstance(said, dict) and "rank" not in said:
@@ -76,10 +73,8 @@ def _seats(name: str, records: Sequence[Said], place: str, names: Names) -> Mapp
         return counted
     if names.is_by_device or not is_device:
         return names.places
-    hidden = {host for host, _ in names.devices}
-    fitting = [
-        seats for seats in (names.devices, names.places) if seen <= {*seats} and {host for host, _ in seen} <= hidden
-    ]
+    is_hidden = {host for host, _ in seen} <= {host for host, _ in names.devices}
+    fitting = [seats for seats in (names.devices, names.places) if is_hidden and seen <= {*seats}]
     told = sorted((where, number) for where, number in seen if number is not None)
     ways = {tuple(seats[one] for one in told) for seats in fitting}  # where both tell the same, there is no doubt
     return fitting[0] if len(ways) == 1 else {}
@@ -109,20 +104,16 @@ def columns_of(records: Sequence[Said], names: Names, fewest: int = _FEWEST) -> 
     cells = [name for name in every if name in hosts or not vocabulary.points_elsewhere(name)]
     if any(meaning in vocabulary.meanings(tuple(cells)) for meaning in _TOLD):
         return None
-    of_places = [
-        name for name in cells if sum(str(one.get(name)) in known for one in records) >= _MOSTLY * len(records) > 0
-    ]
+    most = max(_MOSTLY * len(records), 1)
+    of_places = [name for name in cells if sum(str(one.get(name)) in known for one in records) >= most]
     steps = vocabulary.columns(tuple(cells)).get("step", ()) or [*filter(None, [step_column(records)])]
     if len(of_places) != 1 or not steps:
         return None
     [place] = of_places
     own = [one for one in records if str(one.get(place)) in known]
-    found = [
-        name
-        for name in cells
-        if name not in (place, steps[0])
-        and _counts(name, own, place, steps[0], _seats(name, own, place, names), fewest)
-    ]
+    others = [name for name in cells if name not in (place, steps[0])]
+    seats = ((name, _seats(name, own, place, names)) for name in others)
+    found = [name for name, of_it in seats if _counts(name, own, place, steps[0], of_it, fewest)]
     values = {tuple(number_in(one.get(name)) for one in own) for name in found}
     return (place, found[0]) if len(values) == 1 else None
 

@@ -48,6 +48,7 @@ from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.step_marks import GIVEN
+from parsers.text.vocabulary import meant
 
 _EDGE = " \t#=*>|_-:[]<"
 _COUNTED = regex(
@@ -56,9 +57,8 @@ _COUNTED = regex(
 _ASIDE = regex(r"\([^()]{0,200}\)")
 _COUNTS = ("step", "rank")
 _HEADING_CHARACTERS = 200
-_NAME = regex(
-    r"[A-Za-z_|][\w./@()%|-]{0,79}(?: [\w./@()%|-]{1,40}){0,3}|\[[^\[\]\s]{1,40}\]"
-)  # of a drawn table: in words
+# Of a drawn table: in words.
+_NAME = regex(r"[A-Za-z_|][\w./@()%|-]{0,79}(?: [\w./@()%|-]{1,40}){0,3}|\[[^\[\]\s]{1,40}\]")
 _APART = regex(r"\s{2,}")
 _BLANK = regex(r"(?P<before>(?<!\S)\S{1,80}) (?=(?P<after>\S{1,80}))")
 _TWO = regex(r"(?P<before>(?:.*[ _])?)(?P<one>[A-Za-z]{2,20})/(?P<other>[A-Za-z]{2,20})")
@@ -121,7 +121,7 @@ def section_rows(source: Source) -> Iterator[Row]:
             if text.strip():
                 yield number, text, HEADER
         elif heading := heading or _fuller(text, below):
-            told, named = {name: cell for name, cell in heading.items() if _meaning(name) in _WHO}, []
+            told, named = {name: cell for name, cell in heading.items() if meant(name) in _WHO}, []
             first_row = []
             yield number, text, heading if len(heading) > len(told) else HEADER
         else:
@@ -153,7 +153,7 @@ def _pair(text: str) -> dict[str, str]:
 
 def _owner(above: dict[str, str]) -> dict[str, str]:
     """Who it is, by the pairs above all tables, where they tell a rank and beside it another name of the process or the size of its world."""
-    told = {meaning: cell for name, cell in above.items() if (meaning := _meaning(name)) in _OWNER}
+    told = {meaning: cell for name, cell in above.items() if (meaning := meant(name)) in _OWNER}
     is_beside = len(told) > 1 or any(vocabulary.of_process(name) == "world_size" for name in above)
     return told if "rank" in told and is_beside else {}
 
@@ -181,10 +181,6 @@ def _is_rule(line: str) -> bool:
     return not line.strip() or RULE.fullmatch(line) is not None
 
 
-def _meaning(name: str) -> str:
-    return said.meaning if (said := vocabulary.meaning_of(name)) is not None else ""
-
-
 @lru_cache(maxsize=2)  # asked twice of each line
 def _may_count(line: str) -> bool:
     """Is a line short, and holds a number and what counts steps?"""
@@ -198,9 +194,8 @@ def _may_count(line: str) -> bool:
 def _counting() -> tuple[tuple[str, ...], frozenset[str]]:
     """The words with which names of a count of steps end: those that may be a part of others, and short ones."""
     words = vocabulary.last_words("step")
-    return tuple(sorted(one for one in words if len(one) > _SHORT)), frozenset(
-        one for one in words if len(one) <= _SHORT
-    )
+    short = frozenset(one for one in words if len(one) <= _SHORT)
+    return tuple(sorted(words - short)), short
 
 
 def _heading(line: str) -> dict[str, str] | None:
@@ -209,9 +204,9 @@ def _heading(line: str) -> dict[str, str] | None:
         return None
     bare = _ASIDE.sub(" ", line.strip(_EDGE))
     counts = [(found["name"], found["count"]) for found in _COUNTED.finditer(bare)]
-    meant = [_meaning(name) for name, _ in counts]
-    is_whole = "step" in meant and set(meant) <= set(_COUNTS) and not _COUNTED.sub(" ", bare).strip(_EDGE + ",;./@")
-    return dict(counts) if is_whole and len(meant) == len(set(meant)) else None
+    told = [meant(name) for name, _ in counts]
+    is_whole = "step" in told and set(told) <= set(_COUNTS) and not _COUNTED.sub(" ", bare).strip(_EDGE + ",;./@")
+    return dict(counts) if is_whole and len(told) == len(set(told)) else None
 
 
 def _fuller(line: str, below: Sequence[str]) -> dict[str, str] | None:
@@ -220,18 +215,18 @@ def _fuller(line: str, below: Sequence[str]) -> dict[str, str] | None:
         return None
     bare = _ASIDE.sub(" ", line.strip(_EDGE))
     pairs = [(found["name"], found["value"]) for found in _PAIR.finditer(bare)]
-    meant = [_meaning(name) for name, _ in pairs]
-    if meant.count("step") != 1 or _PAIR.sub(" ", bare).strip(_EDGE + ",;./@|") or not _header(below[:3]):
+    told = [meant(name) for name, _ in pairs]
+    if told.count("step") != 1 or _PAIR.sub(" ", bare).strip(_EDGE + ",;./@|") or not _header(below[:3]):
         return _worded(line, below)
-    return None if any(_meaning(found["name"]) == "step" for found in _PAIR.finditer(below[1])) else dict(pairs)
+    return None if any(meant(found["name"]) == "step" for found in _PAIR.finditer(below[1])) else dict(pairs)
 
 
 def _worded(line: str, below: Sequence[str]) -> dict[str, str] | None:
     """The counts of a heading in words, of one step and perhaps of a rank, right above a drawn table or one of statistics; of an evaluation it is none."""
     bare = line.strip(_EDGE)
     counts = [(_BEFORE.sub("", found["name"]), found["count"]) for found in _COUNTED.finditer(bare)]
-    told = {meaning: count for name, count in counts if (meaning := _meaning(name)) in _COUNTS}
-    is_of_one = [_meaning(name) for name, _ in counts].count("step") == 1
+    told = {meaning: count for name, count in counts if (meaning := meant(name)) in _COUNTS}
+    is_of_one = [meant(name) for name, _ in counts].count("step") == 1
     others = _COUNTED.sub(" ", bare)
     is_batch = line.rstrip().endswith(":") and GIVEN.search(line) is not None  # `numerics/batch_tables.py`
     if not is_of_one or is_batch or _DIGIT.search(others) or "=" in others or vocabulary.is_of_evaluation(others):
@@ -247,7 +242,7 @@ def _title(lines: Sequence[str]) -> tuple[dict[str, str], int]:
     for at in range(1, min(_TITLE, len(lines) - 1)):
         if len(header := _header(lines[at : at + 3])) > _FEWEST and any(map(_STATISTIC.fullmatch, header)):
             pairs = [(one["name"], one["value"]) for line in lines[:at] for one in _SAYS.finditer(line)]
-            told = {meaning: cell for name, cell in pairs if (meaning := _meaning(name)) in _WHO}
+            told = {meaning: cell for name, cell in pairs if (meaning := meant(name)) in _WHO}
             return (told, at) if "step" in told and not any(map(_STATISTIC.fullmatch, told)) else ({}, at)
     return {}, len(lines)
 

@@ -12,15 +12,16 @@ from functools import lru_cache
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
+from parsers.forms.curves import NUMBER
 from parsers.forms.reading import HEADER, RULE, Row, cells_of, text_lines, undrawn
 from parsers.forms.wide import titles
 from parsers.schema.parser import Source
-from parsers.text import lenient, vocabulary
+from parsers.text import lenient
 from parsers.text.patterns import regex
+from parsers.text.vocabulary import meant
 
 _MARKS = ("\t", ";", "|", ",")
 _COUNT = regex(r"(?:(?P<word>[A-Za-z][A-Za-z_]{0,20}?)[ _.:=#-]{0,2})?(?P<step>\d{1,15})")
-_FIGURE = regex(r"[+-]?(?:\d{1,30}\.?\d{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?))")
 _NOTHING = frozenset(("", "-", "--", "null", "none", "n/a"))
 _WHO = frozenset(("rank", "local_rank", "node_rank", "host", "pod", "device", "pid", "process_name", "address"))
 _OF = ("loss", "part_loss", "grad_norm", "own_grad_norm")
@@ -86,31 +87,20 @@ def _turned(path: str, mark: str, heads: Sequence[str], first: Sequence[str]) ->
     told = [one for one in counts[begin:] if one is not None]
     words = {one["word"] or "" for one in told}
     steps = [int(one["step"]) for one in told]
-    if (
-        begin == 0
-        or len(told) < _FEWEST
-        or len(words) != 1
-        or any(after <= before for before, after in pairwise(steps))
-    ):
+    is_rising = all(before < after for before, after in pairwise(steps))
+    if begin == 0 or len(told) < _FEWEST or len(words) != 1 or not is_rising:
         return None
     word = words.pop()
-    said = vocabulary.meaning_of(word) if word else None
     may_be_processes = not word and steps in ([*range(len(steps))], [*range(1, len(steps) + 1)])
-    if may_be_processes or (word and (said is None or said.meaning != "step")):
+    if may_be_processes or (word and meant(word) != "step"):
         return None
-    if not all(_FIGURE.fullmatch(cell) or cell.lower() in _NOTHING for cell in first[begin:]):
+    if not all(NUMBER.fullmatch(cell) or cell.lower() in _NOTHING for cell in first[begin:]):
         return None
-    meant = {at: one.meaning if (one := vocabulary.meaning_of(heads[at])) is not None else "" for at in range(begin)}
-    who = {at: heads[at] for at, meaning in meant.items() if meaning in _WHO}
+    who = {at: heads[at] for at in range(begin) if meant(heads[at]) in _WHO}
     others = [at for at in range(begin) if at not in who]
-    what = next((title for title in titles(path) if (one := vocabulary.meaning_of(title)) and one.meaning in _OF), "")
-    is_told = len(others) == 1 and not _FIGURE.fullmatch(first[others[0]]) if others else bool(who and what)
+    what = next((title for title in titles(path) if meant(title) in _OF), "")
+    is_told = len(others) == 1 and not NUMBER.fullmatch(first[others[0]]) if others else bool(who and what)
     if not is_told:
         return None
-    return Turned(
-        mark,
-        who,
-        others[0] if others else None,
-        what,
-        dict(zip(range(begin, len(heads)), map(str, steps), strict=True)),
-    )
+    columns = dict(zip(range(begin, len(heads)), map(str, steps), strict=True))
+    return Turned(mark, who, others[0] if others else None, what, columns)

@@ -26,6 +26,7 @@ from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.durations import UNIT, UNITS, figure, sort_of
 from parsers.text.patterns import regex
+from parsers.text.vocabulary import meant
 
 _MARKS = ("\t", ";", ",")
 _PLACES = ("step", "time", "epoch")
@@ -42,10 +43,8 @@ _WHOSE = regex(r"(?i)[ _.-](?:per|by|each|of)[ _.-].*")
 _SUFFIX = regex(r"\.(?:csv|tsv|txt)\Z")
 _NUMBERED = regex(r"\d|(?<=[-_.])[A-Za-z]\Z")
 _DIGITS = regex(r"\d+")
-_WITHIN = (
-    (regex(r"[ /|:\[({<]+"), False),
-    (regex(r"[_.=-]+"), True),
-)  # marks within heads, and whether the longest name is asked first
+# Marks within heads, and whether the longest name is asked first.
+_WITHIN = ((regex(r"[ /|:\[({<]+"), False), (regex(r"[_.=-]+"), True))
 _SEATS = ("host", "pod", "rank", "local_rank", "node_rank", "device")
 _NOT_WORD = regex(r"[\W_]+")
 _EDGES = regex(r"\A[\W_]+|[^\w)]+\Z|_+\Z")
@@ -132,8 +131,8 @@ def _table(path: str, lines: tuple[str, ...]) -> tuple[str, Wide] | None:
 
 
 def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
-    meant = {at: said.meaning for at, head in enumerate(heads) if (said := vocabulary.meaning_of(head)) is not None}
-    places = {at: meaning for at, meaning in meant.items() if meaning in _PLACES}
+    told = {at: meaning for at, head in enumerate(heads) if (meaning := meant(head))}
+    places = {at: meaning for at, meaning in told.items() if meaning in _PLACES}
     own = {at: heads[at] for at, cell in enumerate(first) if at not in places and _CELL.fullmatch(cell)}
     if not places or len(own) + len(places) < len(heads):
         return None  # a column of words
@@ -142,17 +141,16 @@ def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
     else:
         of_all = {at: head for at, head in own.items() if not _is_derived(head)}
         ways, cuts = [_by_words(of_all)], [*_by_marks(of_all)]
-    is_told = any(at in meant for at in own)  # figures of one process, unless all are the same one's
+    is_told = any(at in told for at in own)  # figures of one process, unless all are the same one's
     ways = [] if is_told else ways
     whole = [one for one in ways if _are_members(one[1])]
     seats = partial(_is_seat, is_told=is_told)
     whole += [one for one in cuts if _are_members(one[1]) and all(map(seats, one[1].values()))]
     whole += [(title, whole[0][1]) for title in titles(path) if ways and whole[:1] == ways]
     for name, members in whole:
-        said = vocabulary.meaning_of(name) if name else None
-        if said is not None and said.meaning in _CURVES:
+        if meant(name) in _CURVES:
             return Wide(name, None, None, places, members)
-        timed = figure(name) if name and said is None else None
+        timed = figure(name) if name and not meant(name) else None
         if timed is not None and sort_of(timed.phase) is not None:
             return Wide(name, timed.phase, timed.factor, places, members)
     return None
@@ -198,8 +196,7 @@ def _is_seat(who: Mapping[str, str], *, is_told: bool) -> bool:
     if name is None:
         return True
     words = [one for one in _NOT_WORD.split(name) if one]
-    told = [vocabulary.meaning_of(bare) for word in words if len(bare := _DIGITS.sub("", word)) > 1]
-    kinds = {said.meaning for said in told if said is not None}
+    kinds = {meant(bare) for word in words if len(bare := _DIGITS.sub("", word)) > 1} - {""}
     # Cut within what it is of; and a bare number may be of a head, a task, a layer.
     is_cut = " - " in name or "".join(words).isdigit()
     return kinds <= {*_SEATS} and any(map(str.isdigit, name)) and not is_cut and (bool(kinds) or not is_told)
@@ -226,9 +223,8 @@ def _bare(heads: Mapping[int, str]) -> tuple[str, Mapping[int, str]]:
     words = [head.split(" ") for head in heads.values()]
     fewest = min(map(len, words), default=1)
     before = next((at for at in range(fewest) if len({tuple(own[: at + 1]) for own in words}) > 1), fewest - 1)
-    after = next(
-        (at for at in range(fewest - before) if len({tuple(own[len(own) - at - 1 :]) for own in words}) > 1), 0
-    )
+    ends = range(fewest - before)
+    after = next((at for at in ends if len({tuple(own[len(own) - at - 1 :]) for own in words}) > 1), 0)
     if fewest < 2 or not before + after:
         return "", heads
     shared = " ".join([*words[0][:before], *words[0][len(words[0]) - after :]])
@@ -238,7 +234,7 @@ def _bare(heads: Mapping[int, str]) -> tuple[str, Mapping[int, str]]:
 
 def _is_derived(head: str) -> bool:
     """Is it a figure made of those of all: their mean, the whole?"""
-    return vocabulary.meaning_of(head) is None and (figure(head) is None or not vocabulary.is_unknown(head))
+    return not meant(head) and (figure(head) is None or not vocabulary.is_unknown(head))
 
 
 def _is_name(who: Mapping[str, str]) -> bool:
@@ -246,8 +242,7 @@ def _is_name(who: Mapping[str, str]) -> bool:
     name = who.get("worker")
     if name is None:
         return True
-    said = vocabulary.meaning_of(_DIGITS.sub("", name))
-    is_numbered = _NUMBERED.search(name) is not None and (said is None or said.meaning not in _CURVES)
+    is_numbered = _NUMBERED.search(name) is not None and meant(_DIGITS.sub("", name)) not in _CURVES
     return is_numbered or (name.isalpha() and sort_of(name) is None)
 
 

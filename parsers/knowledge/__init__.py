@@ -163,9 +163,8 @@ def read(texts: Mapping[str, str]) -> _Rows:
 
 
 def _checked(row: dict[str, Any], number: int, kind: type[_Any]) -> _Any:
-    where = (
-        f"{row['printer']}.toml: {kind.__name__.removesuffix('Row').lower()} {number} ({row.get('name', 'no name')})"
-    )
+    sort = kind.__name__.removesuffix("Row").lower()
+    where = f"{row['printer']}.toml: {sort} {number} ({row.get('name', 'no name')})"
     try:
         made = msgspec.convert(row, kind)
     except msgspec.ValidationError as error:
@@ -223,9 +222,7 @@ def _messages() -> list[tuple[str, MessageRow]]:
 @cache
 def _starts() -> tuple[dict[str, list[int]], tuple[str, ...]]:
     """Numbers of anchors by how they begin: of the thousands few have to be looked for in a text. And those that are shorter than a beginning."""
-    found: dict[str, list[int]] = {}
-    for number, (anchor, _) in enumerate(_messages()):
-        found.setdefault(anchor[:_START], []).append(number)
+    found = _numbers(_START)
     return found, tuple(start for start in found if len(start) < _START)
 
 
@@ -247,11 +244,11 @@ def _anchored(anchors: Iterable[str]) -> Iterator[MessageRow]:
 
 
 @cache
-def _numbers() -> dict[str, list[int]]:
-    """Anchor → numbers of its messages."""
+def _numbers(characters: int | None = None) -> dict[str, list[int]]:
+    """Anchor, or so many characters at its beginning → numbers of its messages."""
     found: dict[str, list[int]] = {}
     for number, (anchor, _) in enumerate(_messages()):
-        found.setdefault(anchor, []).append(number)
+        found.setdefault(anchor[:characters], []).append(number)
     return found
 
 

@@ -31,7 +31,6 @@ MAX_FRAMES = 64
 _WARNING = regex(r"Error detected in (?P<op>\w{1,200})\.")
 _NAN = regex(r"Function '(?P<op>\w{1,200})' returned nan values in its (?P<output>\d{1,6})\w{0,2} output")
 _FRAME = regex(r'\s*File "(?P<file>.*)", line (?P<line>\d{1,9}), in (?P<function>.*\S)\s*$')
-_FORWARD = regex(r"Traceback of forward call that caused the error")
 _RAISED = regex(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::|\s*$)")
 _LEFT = regex(r"\s|Traceback of forward call|$")
 
@@ -74,16 +73,14 @@ class _Reader:
         if self._is_open:
             self._places.append((row["file"], row["line"]))
         if (found := _FRAME.match(text)) and len(self._frames) < MAX_FRAMES:
-            frame = {"function": found["function"], "file": found["file"], "line": int(found["line"])}
-            self._frames.append(frame)
+            self._frames.append({"function": found["function"], "file": found["file"], "line": int(found["line"])})
 
     def _found(self, row: Row, found: re.Match[str]) -> None:
-        belongs = self._warning is not None and self._warning[1] == found["op"]
-        if self._warning is not None and belongs:
+        frames: list[dict[str, Any]] = []
+        if self._warning is not None and self._warning[1] == found["op"]:
             self._places.append((self._warning[0]["file"], self._warning[0]["line"]))
-            self._warning = None
-        frames = self._frames[::-1] if belongs else []
-        if not belongs:
+            self._warning, frames = None, self._frames[::-1]
+        else:
             self._end("other")
         detail = {"op": found["op"], "output": int(found["output"]), "forward": frames}
         self._emit(row, "nan_assert", "error", found["op"], detail)

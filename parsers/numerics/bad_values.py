@@ -25,9 +25,8 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
 _COMMENT = regex(r"#+ ")  # of whoever put the log together
-_STEP = regex(
-    r"(?i)(?<![a-z])(?:step|iter(?:ation)?|update|ba(?==))[ =:#]{1,2}(\d{1,15})\b(?! ?(?:ms|s|sec|min|h)\b)"
-)  # and no time
+# And no time.
+_STEP = regex(r"(?i)(?<![a-z])(?:step|iter(?:ation)?|update|ba(?==))[ =:#]{1,2}(\d{1,15})\b(?! ?(?:ms|s|sec|min|h)\b)")
 _BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w?-]|\.\S)"
 _NAMED = r"(?:loss|grad\w{0,30}|norm)"
 _THEN = r"(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are|now)\s*|\s)['\"(\[]*(?:tensor\()?"
@@ -39,9 +38,8 @@ _VALUE = regex(rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?{_NAMED}){_THEN}{_BAD.
 _VALUE_AT_ALL = regex(rf"(?i){_NAMED}{_THEN}{_BAD.format(name='value')}{_SEEN}")  # without what a search is slow by
 _OF_IT = 4  # words, the value among them, that say what a figure is of
 _NO_VALUE = regex(r"(?i)(?<![a-z0-9])(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
-_QUOTATION = regex(
-    r"""(?:^|[\s:=(\[])['"]\w{1,40}(?: [^\s'"]{1,60}){3,400}$"""
-)  # words after a quote that is still open
+# Words after a quote that is still open.
+_QUOTATION = regex(r"""(?:^|[\s:=(\[])['"]\w{1,40}(?: [^\s'"]{1,60}){3,400}$""")
 
 # What a module is called: by what it is and its number, or by its path.
 _MODULE = r"(?P<{name}>(?:(?:layer|block|expert|stage|module|head)s?[ .:#_]{{0,2}}\d{{1,6}}|[a-z_]\w{{0,60}}(?:\.\w{{1,60}}){{1,12}})(?![\w/])(?!\.\w))"
@@ -101,34 +99,15 @@ _HEDGED = regex(
 )
 _HOLDS = regex(r"(?i)\bmust not contain\b")  # it did
 _OF_PROGRAM = (
-    "TypeError",
-    "NameError",
-    "AttributeError",
-    "KeyError",
-    "ImportError",
-    "SyntaxError",
-    "NotImplementedError",
+    "TypeError", "NameError", "AttributeError", "KeyError", "ImportError", "SyntaxError", "NotImplementedError",
     "UnicodeDecodeError",
-)
+)  # fmt: skip
 _CHOICE = regex(r"(?i)\bmust be\b[^\n.]{0,80}?['\"](?:nan|inf(?:inity)?)['\"]")  # a word that an argument may be
 _RANK = regex(r"(?i)(?<![\w-])(?P<of>[\w-]{1,20} )?rank[ :=_#]{0,2}(?P<rank>\d{1,7})\b")
 _SPACES = (
-    "tp",
-    "pp",
-    "dp",
-    "ep",
-    "cp",
-    "sp",
-    "local",
-    "node",
-    "group",
-    "stage",
-    "expert",
-    "tensor",
-    "pipeline",
-    "data",
+    "tp", "pp", "dp", "ep", "cp", "sp", "local", "node", "group", "stage", "expert", "tensor", "pipeline", "data",
     "parallel",
-)
+)  # fmt: skip
 
 
 def printed(text: str) -> dict[str, Any] | None:
@@ -146,30 +125,23 @@ def raised(code: str | None, message: str) -> dict[str, Any] | None:
     beside a loss, a gradient, a norm, or what a module makes."""
     if _NOT_HERE.search(message) or _CHOICE.search(message):
         return None
-    is_own = (code or "").rsplit(".", 1)[-1] == "FloatingPointError"
+    name = (code or "").rsplit(".", 1)[-1]
     if found := _OPERATOR.search(message):
         is_compiled = found["compiled"] is not None or found["operator"] in _PROGRAMS
-        name = found["operator"] + ("(…)" if found["compiled"] else "")
-        detail = {
-            "raised": True,
-            "where": "operator",
-            "value": found["value"],
-            "function": name,
-            "compiled": is_compiled,
-        }
-        return _assert("operator", message, detail)
+        function = found["operator"] + ("(…)" if found["compiled"] else "")
+        detail = {"value": found["value"], "function": function, "compiled": is_compiled}
+        return _assert("operator", message, {"raised": True, "where": "operator"} | detail)
     if found := _OF_TENSOR.search(message):
         value = (found["nan"] or found["value"]).lower().lstrip("-")
         return _assert(_code(message[: found.end()]), message, {"raised": True, "where": "operator", "value": value})
     if module := _module(message, {"raised": True}):
         return module
-    near = _NEAR.search(message)
-    if near is not None:
+    if (near := _NEAR.search(message)) is not None:
         code = _code(near["before"] or near["after"])
         return _assert(code, message, {"raised": True} | ({"where": "operator"} if code == "operator" else {}))
-    if is_own:
+    if name == "FloatingPointError":
         return _assert("operator", message, {"raised": True, "where": "operator"})
-    value = None if (code or "").rsplit(".", 1)[-1] in _OF_PROGRAM else _mentioned(message)
+    value = None if name in _OF_PROGRAM else _mentioned(message)
     return _assert("operator", message, {"raised": True, "where": "message", "value": value}) if value else None
 
 
@@ -238,8 +210,6 @@ def _module(text: str, known: Mapping[str, Any] = {}) -> dict[str, Any] | None:
     if _FILE.search(name) or _QUOTATION.search(text[: match.start()]):
         return None
     is_input = _INPUT_BAD.search(text) is not None or "input" in (match["part"] or "").lower()
-    detail = {**known, "where": "module", "module": name}
     given = None if is_input else _INPUT_IS.search(text)
-    return _assert(
-        "module", text, detail | ({"input": "bad"} if is_input else {"given": given["given"]} if given else {})
-    )
+    more = {"input": "bad"} if is_input else {"given": given["given"]} if given else {}
+    return _assert("module", text, {**known, "where": "module", "module": name, **more})

@@ -19,12 +19,13 @@ from typing import Any
 import polars as pl
 
 from parsers.forms.reading import RULE, cells_of, real
-from parsers.schema.lines import claimed, reporter
+from parsers.schema.lines import claimed
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.step_marks import GIVEN, IN_LINE
+from parsers.training.told_values import place_of
 
 _HEADING = regex(rb"(?i)(?:batch|input|features|sample)[^\n]{0,200}:\s*$")
 _LINES = 40  # of a table
@@ -45,15 +46,9 @@ def parse(lines: pl.DataFrame) -> Tables:
         told = _table([one["text"][:LINE_CHARACTERS] for one in below])
         if not told:
             continue
-        who = reporter(row)
-        values.append(
-            {name: who[name] for name in ("rank", "local_rank", "file", "line")}
-            | {"step": int(step["step"]), "time_ns": row["time_ns"], "time_basis": row["time_basis"], "of": "batch"}
-            | {
-                "fine": " ".join(name for name, number in told if isfinite(number)) or None,
-                "bad": " ".join(f"{name}={number:g}" for name, number in told if not isfinite(number)) or None,
-            }
-        )
+        fine = " ".join(name for name, number in told if isfinite(number)) or None
+        bad = " ".join(f"{name}={number:g}" for name, number in told if not isfinite(number)) or None
+        values.append(place_of(row) | {"step": int(step["step"]), "of": "batch", "fine": fine, "bad": bad})
         read += [(one["file"], one["line"]) for one in (row, *below)]
     return tables_of(values=values, claimed=claimed(read))
 
@@ -65,11 +60,8 @@ def _below(rows: Sequence[Mapping[str, Any]], at: int) -> list[Mapping[str, Any]
         if row["file"] != rows[at]["file"] or row["line"] != rows[at]["line"] + nth:
             break
         cells = _cells(row["text"])
-        if (
-            RULE.fullmatch(row["text"]) is None
-            and found
-            and not (len(cells) > 1 and all(real(cell) is not None for cell in cells[1:]))
-        ):
+        is_row = len(cells) > 1 and all(real(cell) is not None for cell in cells[1:])
+        if found and not is_row and RULE.fullmatch(row["text"]) is None:
             break
         found.append(row)
     return found
@@ -87,11 +79,8 @@ def _table(texts: Sequence[str]) -> list[tuple[str, float]]:
     names, *rows = lines
     width = len(rows[0])
     names = names[1:] if len(names) == width else names
-    if (
-        len(names) != width - 1
-        or any(len(row) != width for row in rows)
-        or any(real(name) is not None for name in names)
-    ):
+    is_even = len(names) == width - 1 and all(len(row) == width for row in rows)
+    if not is_even or any(real(name) is not None for name in names):
         return []
     return [
         (f"{row[0]}_{name}", number)

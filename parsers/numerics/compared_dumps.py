@@ -69,9 +69,5 @@ def _compared(rows: Sequence[dict[str, Any]], at: int) -> dict[str, Any] | None:
 
 
 PARSER = LineParser(
-    name="compared_dumps",
-    anchors=(b"diff ", b" differ", b"+++ ", b"--- "),
-    parse=parse,
-    after=_BEHIND,
-    leftover=True,
+    name="compared_dumps", anchors=(b"diff ", b" differ", b"+++ ", b"--- "), parse=parse, after=_BEHIND, leftover=True
 )

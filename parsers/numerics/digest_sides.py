@@ -16,10 +16,8 @@ Source: as users write them.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from functools import partial
-from io import BytesIO
-from itertools import islice
+from collections.abc import Collection, Iterator, Mapping
+from itertools import count, islice
 from typing import Any
 
 import polars as pl
@@ -77,29 +75,20 @@ def accepts(path: str, head: bytes) -> bool:
     if "tensor" in names and is_version_1(names):
         return False
     text = head[: head.rfind(b"\n") + 1] or head
-    told = [
-        said for _, _, said in islice(framings.rows(Source(path, len(text), partial(BytesIO, text))), _SAMPLE) if said
-    ]
+    told = [said for _, _, said in islice(framings.rows_in(path, text), _SAMPLE) if said]
     held = sum(1 for said in told if next(_rows(said, {}), None) is not None)
     return held >= _FEWEST and 2 * held > len(told)
 
 
 def parse(source: Source) -> Tables:
     """tensors; claimed: lines of names; unread."""
-    who = {"rank": source.rank, "host": source.host, "file": source.path, "attempt": source.attempt}
-    found: list[dict[str, Any]] = []
-    names: list[tuple[str, int]] = []
-    unread: list[dict[str, Any]] = []
-    for number, _, said in framings.rows(source):
-        place = {"file": source.path, "line": number}
-        own = [] if not said else [*_rows(said, who | place)]
-        found += own
-        if said is framings.HEADER:
-            names.append((source.path, number))
-        elif not own:
-            unread.append(place | {"reason": "no digests of two sides"})
-    numbered = [row | {"record": at} for at, row in enumerate(found)]
-    return tables_of(tensors=numbered, claimed=claimed(names), unread=unread)
+    who = {"rank": source.rank, "host": source.host, "attempt": source.attempt}
+    record = count()
+
+    def made(said: _Said, _text: str) -> Iterator[dict[str, Any]]:
+        return (row | {"record": next(record)} for row in _rows(said, who))
+
+    return framings.read_table(source, "tensors", made, "no digests of two sides")
 
 
 def parse_lines(lines: pl.DataFrame) -> Tables:
@@ -138,13 +127,11 @@ def _rows(said: _Said, who: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         **who,
         "rank": who.get("rank") if rank is None else rank,
         "step": step,
-        "microbatch": next((whole(said[name]) for name in said if _plain(name) in _BATCH), None),
+        "microbatch": _number(said, _BATCH),
         "module": _what(said),
     }
     if pair == _PAIRS[-1]:
-        source, target = (
-            next((whole(said[name]) for name in said if _plain(name) in names), None) for names in (_SOURCE, _TARGET)
-        )
+        source, target = _number(said, _SOURCE), _number(said, _TARGET)
         if source is not None and target is not None:
             yield _side("sent", common | {"rank": source, "peer": target, "module": None}, sides["sent"])
             yield _side("got", common | {"rank": target, "peer": source, "module": None}, sides["got"])
@@ -166,6 +153,11 @@ def _side(side: str, common: Mapping[str, Any], figures: Mapping[str, Any]) -> d
 
 def _plain(name: str) -> str:
     return " ".join(vocabulary.words_of(name))
+
+
+def _number(said: _Said, names: Collection[str]) -> int | None:
+    """The first cell under one of these names."""
+    return next((whole(said[name]) for name in said if _plain(name) in names), None)
 
 
 def _figure(name: str, cell: Any) -> tuple[str, str, Any]:
@@ -217,20 +209,8 @@ LINES = LineParser(
     name="digest_pairs",
     holds=regex(rb"(?i)(?<!\w)(?:0x)?[0-9a-f]{8,128}(?!\w)|\"i?(?:send|sent|recv|received?)\","),
     anchors=(
-        b'send",',
-        b'sent",',
-        b'recv",',
-        b'receive",',
-        b'received",',
-        b"ecomp",
-        b"fwd",
-        b"forward",
-        b"pre_",
-        b"pre=",
-        b"before",
-        b"in_",
-        b"in=",
-        b"input",
+        b'send",', b'sent",', b'recv",', b'receive",', b'received",', b"ecomp", b"fwd", b"forward", b"pre_", b"pre=",
+        b"before", b"in_", b"in=", b"input",
     ),
     parse=parse_lines,
-)
+)  # fmt: skip

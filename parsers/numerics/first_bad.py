@@ -21,8 +21,6 @@ Source: as users write them.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from io import BytesIO
 from typing import Any
 
 from parsers.forms import framings
@@ -34,10 +32,8 @@ from parsers.text.outlines import Leaf, leaves
 from parsers.text.patterns import regex
 
 _BYTES = 1 << 20
-_RANK, _MAY = (
-    regex(rb"(?i)rank"),
-    regex(rb"(?i)(?<![a-z])(?:non[ _-]?finite|nan|inf|bad|overflow|broken|invalid|corrupt)(?![a-z])"),
-)
+_RANK = regex(rb"(?i)rank")
+_MAY = regex(rb"(?i)(?<![a-z])(?:non[ _-]?finite|nan|inf|bad|overflow|broken|invalid|corrupt)(?![a-z])")
 _BAD = frozenset(("nan", "inf", "nonfinite", "bad", "overflow", "broken", "invalid", "corrupt"))
 _STEP = frozenset(("step", "iter", "iteration", "update"))
 _NOT = frozenset(("last", "clean", "good", "ok", "num", "n", "count", "total", "steps", "skipped", "val", "eval"))
@@ -77,17 +73,12 @@ def parse(source: Source) -> Tables:
 def _event(
     source: Source, line: int, rank: int, step: int, what: str | None, name: str, reduced: bool | None
 ) -> dict[str, Any]:
-    detail = (
-        {"where": "module"} | ({"module": what} if what else {}) | ({} if reduced is None else {"reduced": reduced})
-    )
+    told = {"where": "module", "module": what or None, "reduced": reduced}
+    detail = json.dumps({name: one for name, one in told.items() if one is not None})
     text = f"rank {rank}: {name} {step}" + (f" {what}" if what else "")
     who = {"names_ranks": [rank], "names_rank_space": "global", "rank": rank, "rank_space": "global"}
     place = {"file": source.path, "line": line, "text": text}
-    return (
-        place
-        | who
-        | {"kind": "nan_assert", "severity": "error", "code": "module", "step": step, "detail": json.dumps(detail)}
-    )
+    return place | who | {"kind": "nan_assert", "severity": "error", "code": "module", "step": step, "detail": detail}
 
 
 def _found(said: _Said) -> tuple[int, int, str | None, str, bool | None] | None:
@@ -97,11 +88,11 @@ def _found(said: _Said) -> tuple[int, int, str | None, str, bool | None] | None:
     step = whole(said[named[0]]) if len(named) == 1 else None
     if rank is None or step is None or rank < 0 or step < 0:
         return None
-    told = (str(cell) for name, cell in said.items() if _WHAT.intersection(vocabulary.words_of(name)[-1:]))
-    phase = next(
-        (str(cell) for name, cell in said.items() if _PHASE.intersection(vocabulary.words_of(name)[-1:])), None
+    what, phase = (
+        next((str(cell) for name, cell in said.items() if ends.intersection(vocabulary.words_of(name)[-1:])), None)
+        for ends in (_WHAT, _PHASE)
     )
-    return rank, step, next(told, None), named[0], None if phase is None else _is_reduced(phase)
+    return rank, step, what, named[0], None if phase is None else _is_reduced(phase)
 
 
 def _is_reduced(phase: str) -> bool | None:
@@ -116,14 +107,10 @@ def _tells_first(name: str) -> bool:
     return not _NOT.intersection(words) and bool(_BAD.intersection(words)) and bool(_STEP.intersection(words))
 
 
-def _records(path: str, data: bytes) -> Iterator[tuple[int, _Said]]:
+def _records(path: str, data: bytes) -> list[tuple[int, _Said]]:
     """(line, flat record) of a file."""
-    found: list[tuple[int, _Said]] = [
-        (line, _flat(said)) for line, _, said in framings.rows(Source(path, len(data), partial(BytesIO, data))) if said
-    ]
-    if not any(_found(said) for _, said in found):
-        found = list(_items(leaves(data.decode("utf-8", "replace"))))
-    yield from found
+    found: list[tuple[int, _Said]] = [(line, _flat(said)) for line, _, said in framings.rows_in(path, data) if said]
+    return found if any(_found(said) for _, said in found) else [*_items(leaves(data.decode("utf-8", "replace")))]
 
 
 def _flat(said: _Said, before: str = "") -> dict[str, Any]:
@@ -140,15 +127,12 @@ def _items(told: Sequence[Leaf]) -> Iterator[tuple[int, _Said]]:
     """The parts of a document that tell a rank of their own, flat."""
     owners = [leaf.path[:-1] for leaf in told if vocabulary.of_process(str(leaf.path[-1])) == "rank"]
     firsts = {leaf.path[:-1] for leaf in told if len(leaf.path) > _FEWEST and _FIRST.search(str(leaf.path[-2]))}
-    if len(owners) == 1 and firsts - {
-        *owners
-    }:  # a document of one rank, in parts: what the first one says, and the rank
-        own = [leaf for leaf in told if leaf.path[:-1] in firsts - {*owners}]
+    parts = firsts - {*owners}
+    if len(owners) == 1 and parts:  # a document of one rank, in parts: what the first one says, and the rank
+        own = [leaf for leaf in told if leaf.path[:-1] in parts]
         rank = next(leaf for leaf in told if vocabulary.of_process(str(leaf.path[-1])) == "rank")
-        yield (
-            own[0].line,
-            {"_".join(map(str, leaf.path[1:])): leaf.value for leaf in own} | {"rank": rank.value, _IN_PART: True},
-        )
+        said = {"_".join(map(str, leaf.path[1:])): leaf.value for leaf in own}
+        yield own[0].line, said | {"rank": rank.value, _IN_PART: True}
         return
     for owner in dict.fromkeys(owners):
         own = [leaf for leaf in told if leaf.path[: len(owner)] == owner]

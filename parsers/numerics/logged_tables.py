@@ -27,13 +27,13 @@ import polars as pl
 
 from parsers.forms.reading import RULE, cells_of, real, undrawn, whole
 from parsers.numerics.tensor_names import STATISTICS, TENSORS
-from parsers.schema.lines import claimed, reporter
+from parsers.schema.lines import claimed
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
-from parsers.training.told_values import of_record
+from parsers.training.told_values import of_record, place_of
 
 _ROWS = 400  # lines below one of names
 _OWN = ("absmax", "nan_count", "inf_count")  # statistics of a tensor, and of little else
@@ -109,29 +109,19 @@ def parse(lines: pl.DataFrame) -> Tables:
         ):
             above_it = [one for one in before[-1 if is_known else -2 :][:1] if one[0] + _TITLE > row["line"]]
             title = above_it[0][1] if above_it else ""
-            current[whose] = _Table(
-                cells,
-                is_known,
-                title,
-                _held(cells, title),
-                (row["file"], row["line"] if is_known else before[-1][0]),
-            )
+            head = row["file"], row["line"] if is_known else before[-1][0]
+            current[whose] = _Table(cells, is_known, title, _held(cells, title), head)
             made.append(current[whose])
         elif not is_rule and (table_ := current.get(whose)) is not None and len(cells) == len(table_.names):
             said = dict(zip(table_.names, cells, strict=True))
             if (found := of_record(said)) is not None and found["of"]:
-                told = vocabulary.told(said)
-                place = {name: reporter(row)[name] for name in ("rank", "local_rank", "file", "line")}
-                place |= {"step": whole(told.get("step")), "time_ns": row["time_ns"], "time_basis": row["time_basis"]}
-                table_.rows.append((place | found | {"of": _called(found["of"], table_.of)}, cells))
+                step = {"step": whole(vocabulary.told(said).get("step"))}
+                table_.rows.append((place_of(row) | step | found | {"of": _called(found["of"], table_.of)}, cells))
         if not is_rule:
             before[:] = [*before[-1:], (row["line"], text)]
     told_ = [(one.head, own) for one in made if (own := one.counted)]
     rows, heads = [row for _, own in told_ for row in own], [head for head, _ in told_]
-    return {
-        "values": table("values", rows),
-        "claimed": claimed([*heads, *((row["file"], row["line"]) for row in rows)]),
-    }
+    return tables_of(values=rows, claimed=claimed([*heads, *((row["file"], row["line"]) for row in rows)]))
 
 
 def _is_bad(cell: str) -> bool:
@@ -145,9 +135,8 @@ def _is_bare(cell: str) -> bool:
 
 def _held(names: Sequence[str], title: str) -> str:
     """The word by which a title, or the name above parts, says that they are what a rank holds; of gradients it is not."""
-    words = vocabulary.words_of(_PRODUCT.sub(" ", title) if len(_cells(title)) < 2 else "") + vocabulary.words_of(
-        names[0]
-    )
+    words = vocabulary.words_of(_PRODUCT.sub(" ", title)) if len(_cells(title)) < 2 else []
+    words = words + vocabulary.words_of(names[0])
     if any(map(_GRADIENT.fullmatch, words)):
         return ""
     return next((word for word in words if any(form.fullmatch(word) for form in _HELD.values())), "")

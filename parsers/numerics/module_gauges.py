@@ -35,13 +35,10 @@ class ModuleGauges:
         before, column = found
         phase, tensor = tensor_of(before)
         module = labels[label] if real(labels[label]) is None else f"{label} {labels[label]}"
-        key = ((row["rank"], row["time_ns"]), module, tensor)
         place = {key: row.get(key) for key in ("rank", "host", "file", "line")}
-        own = self._rows.setdefault(
-            key, place | {"phase": phase, "module": module, "tensor": tensor, "dtype": labels.get("dtype")}
-        )
-        value = row["value"]
-        own[column] = whole(value) if column.endswith("_count") else value
+        made = place | {"phase": phase, "module": module, "tensor": tensor, "dtype": labels.get("dtype")}
+        own = self._rows.setdefault(((row["rank"], row["time_ns"]), module, tensor), made)
+        own[column] = whole(row["value"]) if column.endswith("_count") else row["value"]
         return True
 
     def counts(self, row: Mapping[str, Any]) -> None:

@@ -27,8 +27,8 @@ import msgspec
 from parsers.forms.reading import all_bytes
 from parsers.numerics import msprobe_entries
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, empty, table, tables_of
-from parsers.text.cut_json import MAX_BYTES, MAX_CONTAINERS
+from parsers.schema.tables import Tables, tables_of
+from parsers.text.cut_json import MAX_BYTES, MAX_CONTAINERS, skipped
 from parsers.text.patterns import regex
 
 MAX_PROBLEMS = 100
@@ -39,7 +39,6 @@ _BACKWARD = regex(r"\.(?:backward|parameters_grad)(?:\.\d+)?$")
 _CONSTRUCT = regex(rb"\s*\{\s*" + _ENTRY + rb"\s*:\s*(?:null|\")")
 _STACK = regex(rb"\s*\{\s*(?:\"\d+\"\s*:\s*\[\s*\[\s*)?" + _ENTRY + rb"[^{]{0,4000}?\"File ")
 _NAMES = regex(rb"\s*\{\s*\"[^\"\n]{1,1000}\"\s*:\s*(?:null|\"[^\"\n]{1,1000}\")\s*[,}]")
-_SPACE = regex(r"[ \t\r\n]*")
 
 
 def accepts(path: str, head: bytes) -> bool:
@@ -71,10 +70,9 @@ def parse(source: Source) -> Tables:
     update = _update(entries)
     for record, (name, entry) in enumerate(entries):
         if isinstance(entry, dict):
-            made = msprobe_entries.rows(name, entry)
-            rows += [
-                _of_update(row) | {"record": record} if record in update else row | {"record": record} for row in made
-            ]
+            for row in msprobe_entries.rows(name, entry):
+                is_of_update = record in update and row["phase"] == "forward"
+                rows.append(row | {"record": record} | ({"phase": "optimizer"} if is_of_update else {}))
         else:
             problems.append({"record": record, "reason": f"not an entry: {name[:200]}"})
     return _tables(source, rows, problems)
@@ -88,10 +86,6 @@ def _update(entries: list[tuple[str, Any]]) -> range:
     begin = passes[-1] + 1
     ends = (at for at in range(begin, len(entries)) if entries[at][0].startswith(msprobe_entries.MODULES))
     return range(begin, next(ends, len(entries)))
-
-
-def _of_update(row: dict[str, Any]) -> dict[str, Any]:
-    return row | {"phase": "optimizer"} if row["phase"] == "forward" else row
 
 
 def _tables(source: Source, rows: list[dict[str, Any]], problems: list[dict[str, Any]]) -> Tables:
@@ -108,9 +102,7 @@ def _tables(source: Source, rows: list[dict[str, Any]], problems: list[dict[str,
     if rows and place["step"] is None:
         problems.append({"line": 1, "reason": "the path names no step"})
     unread = [problem | {"file": source.path} for problem in problems[:MAX_PROBLEMS]]
-    return tables_of(
-        tensors=table("tensors", (row | place for row in rows)) if rows else empty("tensors"), unread=unread
-    )
+    return tables_of(tensors=(row | place for row in rows), unread=unread)
 
 
 def _entries(data: bytes) -> tuple[list[tuple[str, Any]], list[dict[str, Any]]]:
@@ -132,13 +124,11 @@ def _entries(data: bytes) -> tuple[list[tuple[str, Any]], list[dict[str, Any]]]:
 
 def _salvaged(text: str) -> tuple[list[tuple[str, Any]], list[dict[str, Any]]]:
     found: list[tuple[str, Any]] = []
-    place = 0
     begin = re.search(r'"data"\s*:\s*\{', text)
-    if begin is not None:
-        place = begin.end()
-        for name, entry, end in _pairs(text, place):
-            found.append((name, entry))
-            place = end
+    place = begin.end() if begin is not None else 0
+    for name, entry, end in _pairs(text, place) if begin is not None else ():
+        found.append((name, entry))
+        place = end
     lost = len(text) - place
     return found, [{"bytes": lost, "reason": f"cut: JSON is not whole, {len(found)} entries were kept"}]
 
@@ -147,23 +137,18 @@ def _pairs(text: str, place: int) -> Iterator[tuple[str, Any, int]]:
     """name, value and end of each member of an object, up to where the text ends or breaks."""
     decode = json.JSONDecoder().raw_decode
     try:
-        while text[place := _skip(text, place)] != "}":
+        while text[place := skipped(text, place)] != "}":
             name, place = decode(text, place)
-            place = _skip(text, place)
+            place = skipped(text, place)
             if not isinstance(name, str) or text[place] != ":":
                 return
-            value, place = decode(text, _skip(text, place + 1))
+            value, place = decode(text, skipped(text, place + 1))
             yield name, value, place
-            place = _skip(text, place)
+            place = skipped(text, place)
             if text[place] == ",":
                 place += 1
     except (ValueError, RecursionError, IndexError):
         return
-
-
-def _skip(text: str, place: int) -> int:
-    space = _SPACE.match(text, place)
-    return space.end() if space else place
 
 
 PARSER = FileParser(name="msprobe", accepts=accepts, parse=parse, whole=True)

@@ -57,17 +57,16 @@ def rows(name: str, entry: Any) -> list[Row]:
     phase = (told["phase"] or told["phase2"]) if told else None
     columns = _columns(name, told, phase, entry)
     if phase == "parameters_grad":
-        plain = {
-            key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in entry.items()
-        }
-        return [columns | _figures(f"param_grad.{path}", each) for path, each in _walk("", plain).tensors]
+        alone = {key: value[0] for key, value in entry.items() if isinstance(value, list) and len(value) == 1}
+        plain = entry | alone
+        return [columns | _figures(f"param_grad.{path}", each) for path, each in _walk(plain).tensors]
     made: list[Row] = []
     call = _Found()
     for key, value in entry.items():
         slot = _SLOTS.get((phase or "forward", key))
         if slot is None:
             continue
-        found = _walk("", value)
+        found = _walk(value)
         call.group, call.reduce_op = call.group or found.group, call.reduce_op or found.reduce_op
         made += [columns | _figures(f"{slot}.{path}", each) for path, each in found.tensors]
         if slot == "input":
@@ -96,9 +95,9 @@ def _columns(name: str, told: re.Match[str] | None, phase: str | None, entry: di
     return {"phase": phase, "module": None, "op": f"{told['prefix']}.{middle}{number}"}
 
 
-def _walk(path: str, value: Any) -> _Found:
+def _walk(value: Any) -> _Found:
     found = _Found()
-    for where, each in _leaves(path, value, MAX_DEPTH):
+    for where, each in _leaves("", value, MAX_DEPTH):
         kind = each.get("type")
         if each.get("class_type") == "torch.distributed.P2POp":
             found.p2p.append((where, each))

@@ -93,20 +93,14 @@ def _rows(source: Source, frame: pl.DataFrame) -> pl.DataFrame:
         "mean": _real(frame, "mean"),
         "l2norm": _real(frame, "norm"),
         "nan_count": _whole(frame, "nans"),
-        "shape": pl.col("shape").map_elements(shape_text, return_dtype=pl.String)
-        if "shape" in frame.columns
-        else pl.lit(None, dtype=pl.String()),
-        "dtype": pl.col("dtype").str.strip_prefix("torch.")
-        if "dtype" in frame.columns
-        else pl.lit(None, dtype=pl.String()),
+        "shape": pl.col("shape").map_elements(shape_text, return_dtype=pl.String),
+        "dtype": pl.col("dtype").str.strip_prefix("torch."),
     }
-    told: dict[str, Any] = {
-        "rank": int(folder[1]) if folder else source.rank,
-        "host": source.host,
-        "attempt": source.attempt,
-        "file": source.path,
-    }
-    return frame.select("line", **columns, **{key: pl.lit(value) for key, value in told.items()})
+    absent = {"shape", "dtype"} - {*frame.columns}
+    rank = int(folder[1]) if folder else source.rank
+    told: dict[str, Any] = {"rank": rank, "host": source.host, "attempt": source.attempt, "file": source.path}
+    told |= dict.fromkeys(absent)
+    return frame.select("line", **columns | {key: pl.lit(value) for key, value in told.items()})
 
 
 def _real(frame: pl.DataFrame, name: str) -> pl.Expr:

@@ -32,7 +32,7 @@ import polars as pl
 from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, integer, read_rules
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, conform
 from parsers.text.patterns import regex
 
 _RANK = r"Rank (?P<named>\d{1,9})"
@@ -62,8 +62,7 @@ def _named(groups: Mapping[str, str]) -> dict[str, Any]:
     where = _where(message)
     step = integer(groups.get("iteration"))
     made: dict[str, Any] = {"names_ranks": [int(groups["named"])], "code": where}
-    made["step"] = step if step is not None and step >= 0 else None
-    made["detail"] = {"where": where, "named": None}
+    made |= {"step": step if step is not None and step >= 0 else None, "detail": {"where": where, "named": None}}
     if "node" in groups:
         made["names_hosts"] = [groups["node"].rstrip(".,")]
     if "result" in groups and not (_NOT_FINITE.search(groups["result"]) or _NOT_FINITE.search(message)):
@@ -114,33 +113,19 @@ def parse(lines: pl.DataFrame) -> Tables:
     events = found["events"]
     own = pl.when(pl.col("code").is_in(["nan_check", "operator"]) & pl.col("rank").is_not_null())
     events = events.with_columns(
-        own.then(pl.concat_list("rank")).otherwise("names_ranks").alias("names_ranks"),
-        own.then(pl.col("rank_space")).otherwise("names_rank_space").alias("names_rank_space"),
+        names_ranks=own.then(pl.concat_list("rank")).otherwise("names_ranks"),
+        names_rank_space=own.then("rank_space").otherwise("names_rank_space"),
     )
-    places = lines.filter(repeated).select("file", "line").rows()
-    return found | {
-        "events": events,
-        "ranks": _placed(events),
-        "claimed": pl.concat([found["claimed"], claimed(places)]),
-    }
+    known = claimed(lines.filter(repeated).select("file", "line").rows())
+    return found | {"events": events, "ranks": _placed(events), "claimed": pl.concat([found["claimed"], known])}
 
 
 def _placed(events: pl.DataFrame) -> pl.DataFrame:
     """Where the ranks run that messages name with their node."""
     told = events.filter((pl.col("names_ranks").list.len() == 1) & (pl.col("names_hosts").list.len() == 1))
-    return table(
-        "ranks",
-        [
-            {
-                "rank": row["names_ranks"][0],
-                "host": row["names_hosts"][0],
-                "device_index": row["device_index"],
-                "how": "check for NaN",
-                "file": row["file"],
-                "line": row["line"],
-            }
-            for row in told.iter_rows(named=True)
-        ],
+    rank, host = (pl.col(name).list.first() for name in ("names_ranks", "names_hosts"))
+    return conform(
+        "ranks", told.select("device_index", "file", "line", rank=rank, host=host, how=pl.lit("check for NaN"))
     )
 
 
@@ -160,15 +145,8 @@ def _repeated(lines: pl.DataFrame) -> pl.Series:
 PARSER = LineParser(
     name="nan_asserts",
     anchors=(
-        b"found NaN in",
-        b"found Inf in",
-        b"found NaN/Inf in",
-        b": Unexpected result ",
-        b"checkForNa",
-        b"NanCheck.",
-        b"NaN detected in ",
-        b"There are NAN or INF ",
-        b"[PRECISION] [ERROR] ",
+        b"found NaN in", b"found Inf in", b"found NaN/Inf in", b": Unexpected result ", b"checkForNa", b"NanCheck.",
+        b"NaN detected in ", b"There are NAN or INF ", b"[PRECISION] [ERROR] ",
     ),
     parse=parse,
-)
+)  # fmt: skip

@@ -26,16 +26,15 @@ from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _NUMBER = r"\d{1,30}\.?\d{0,30}(?:e[+-]?\d{1,3})?"
-_ATTEMPT = rf"OVERFLOW!\s+(?:Rank (?P<rank>\d{{1,9}}) )?Skipping step\. Attempted loss scale: (?P<attempted>{_NUMBER}),"
 _BAR = r"^\s*[^|]{0,80}?\d%\|[^|]{0,200}\| (\d{1,12})/\d{1,12} \["
-_UNSAID = rf"OVERFLOW!\s+(?:Rank (?P<rank>\d{{1,9}}) )?Skipping step\. Attempted loss scale: (?P<value>{_NUMBER}),"
+_ATTEMPT = rf"OVERFLOW!\s+(?:Rank (?P<rank>\d{{1,9}}) )?Skipping step\. Attempted loss scale: (?P<%s>{_NUMBER}),"
 
 RULES = (
     Rule(
-        regex(rf"{_UNSAID} but hysteresis is (?P<hysteresis>\d{{1,9}})"),
+        regex(rf"{_ATTEMPT % 'value'} but hysteresis is (?P<hysteresis>\d{{1,9}})"),
         "loss_scale", severity="info", code="hysteresis",
     ),
-    Rule(regex(rf"{_ATTEMPT} reducing to (?P<value>{_NUMBER})"), "loss_scale", severity="warning", code="reduced"),
+    Rule(regex(rf"{_ATTEMPT % 'attempted'} reducing to (?P<value>{_NUMBER})"), "loss_scale", severity="warning", code="reduced"),
     Rule(regex(r"[Cc]urrent loss scale already at minimum"), "loss_scale", code="minimum"),
     Rule(regex(r"Minimum loss scale reached \((?P<limit>[^)]{1,40})\)"), "loss_scale", code="minimum"),
     Rule(

@@ -17,14 +17,12 @@ Source: as users write them.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from io import BytesIO
 from itertools import islice
 from typing import Any
 
 from parsers.forms import framings
 from parsers.forms.counting import step_column
-from parsers.forms.reading import real, text_lines, whole
+from parsers.forms.reading import Row, real, text_lines, whole
 from parsers.numerics.tensor_names import BACKWARD, DIGEST, STATISTICS, TENSORS, is_version_1
 from parsers.schema.names import NO_NAMES, Names
 from parsers.schema.parser import FileParser, Source
@@ -64,10 +62,7 @@ def accepts(path: str, head: bytes) -> bool:
 
 def is_told_apart(path: str, head: bytes) -> bool:
     """Does a column of the first records say what goes in and what comes out, as version 1 has no word for?"""
-    told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
-    return _tells_sides(
-        said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER
-    )
+    return _tells_sides(_sampled(path, head))
 
 
 def _first(path: str, head: bytes) -> Sequence[_Said]:
@@ -77,11 +72,18 @@ def _first(path: str, head: bytes) -> Sequence[_Said]:
     is_of_ends = any((found := _statistic(name)) and found[0] for name in framings.names(path, head))
     if form not in ("document", "sections", "nested", *framings.TABLES):
         return lines
-    told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
-    records = [said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER]
+    records = _sampled(path, head)
     if form in ("sections", "nested"):  # whether a figure went in or came out must be told
         return records if is_of_ends or _tells_tensors(records) else lines
     return records if form not in framings.TABLES or is_of_ends or _tells_sides(records) else lines
+
+
+def _sampled(path: str, head: bytes) -> list[_Said]:
+    return [said for _, said in _records(islice(framings.rows_in(path, head), _SAMPLE))]
+
+
+def _records(rows: Iterable[Row]) -> Iterator[tuple[int, dict[str, Any]]]:
+    return ((number, said) for number, _, said in rows if said is not None and said is not framings.HEADER)
 
 
 def _tells_tensors(records: Sequence[_Said]) -> bool:
@@ -126,9 +128,7 @@ def _module(records: Iterable[_Said], names: Names = NO_NAMES) -> str | None:
 
 def parse(source: Source) -> Tables:
     """tensors, ranks for who runs where; of records without a rank `values`, which who owns the file may still be known for, and unread."""
-    records = [
-        (number, said) for number, _, said in framings.rows(source) if said is not None and said is not framings.HEADER
-    ]
+    records = [*_records(framings.rows(source))]
     module = _module((said for _, said in islice(records, _SAMPLE)), source.labels.names)
     if (counter := step_column([said for _, said in records[:_SAMPLE]])) is not None:
         records = [(number, {**said, "step": said.get(counter)}) for number, said in records]
@@ -137,10 +137,10 @@ def parse(source: Source) -> Tables:
     made = [(said, row) for number, said in records for row in _rows_of(source, number, said, module, place, named)]
     told = [row | {"record": at} for at, row in enumerate(row for _, row in made if row["rank"] is not None)]
     lost = [(said, row) for said, row in made if row["rank"] is None]
-    unread = (
-        [{"file": source.path, "line": lost[0][1]["line"], "reason": f"{len(lost)} rows without rank"}] if lost else []
-    )
-    values = [_whose(row) | found for said, row in lost if (found := of_record(said)) is not None]
+    reason = f"{len(lost)} rows without rank"
+    unread = [{"file": source.path, "line": row["line"], "reason": reason} for _, row in lost[:1]]
+    kept = ("rank", "step", "file", "line")
+    values = [{name: row[name] for name in kept} | found for said, row in lost if (found := of_record(said))]
     who = dict.fromkeys((row["rank"], row["host"]) for row in told if row["host"] is not None)
     ranks = [{"rank": rank, "host": host, "how": "statistics", "file": source.path} for rank, host in who]
     return tables_of(tensors=told, ranks=ranks, values=values, unread=unread)
@@ -150,10 +150,6 @@ def _is_of_gradients(source: Source, first: int) -> bool:
     """Does the name of the file, or what stands above its first record, say so?"""
     above = islice((text for _, text in text_lines(source)), min(first, _ABOVE))
     return any(map(_OF_GRADIENTS.search, (source.path, *above)))
-
-
-def _whose(row: _Said) -> dict[str, Any]:
-    return {name: row[name] for name in ("rank", "step", "file", "line")}
 
 
 def _place(source: Source, records: Iterable[_Said]) -> str | None:
@@ -206,9 +202,8 @@ def _row(
     tensor = slotted or next((name for name, form in TENSORS if any(map(form.fullmatch, words))), otherwise)
     if tensor == "param_grad" and any(map(_IS_REDUCED.fullmatch, words)):
         tensor, whose, words = "grad_out", None, ["grad_sync"]
-    phase = next(
-        (word for word in words if word in _PHASES), "backward" if is_backward or tensor in BACKWARD else "forward"
-    )
+    otherwise = "backward" if is_backward or tensor in BACKWARD else "forward"
+    phase = next((word for word in words if word in _PHASES), otherwise)
     if tensor in ("param", "optimizer_state") and any(map(_IS_UPDATED.fullmatch, words)):
         phase = "optimizer"
     if slot:

@@ -43,9 +43,8 @@ def _is_record(row: Mapping[str, Any]) -> bool:
     if found is None:
         return False
     told = sum(len(one["checksum"].split(" ")) for one in found.steps if one["checksum"] is not None)
-    return told >= max(
-        1, pairs(row["text"][:LINE_CHARACTERS])
-    )  # `crc(a)=… crc(b)=…` is one field to whoever reads names
+    # `crc(a)=… crc(b)=…` is one field to whoever reads names
+    return told >= max(1, pairs(row["text"][:LINE_CHARACTERS]))
 
 
 PARSER = LineParser(

@@ -22,6 +22,7 @@ Versions: none.
 Source: this project's own samples.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -58,14 +59,12 @@ _LABELS = ("r", "rk")  # as short as they are, only where digests follow
 _NO_NAME = frozenset(
     ("debug", "info", "warning", "error", "rank", "ranks", "per", "of", "each", "every", "at", "the", "on", "all")
 )
-_FRAME = regex(
-    r"(?:#\d{1,3}|@)\s{0,8}0x[0-9a-f]{4,20}\s|0x[0-9a-f]{4,20}\s{1,4}(?:in\s)?[\w:~<>.]{1,200}\("
-)  # of a native stack
+# Of a native stack.
+_FRAME = regex(r"(?:#\d{1,3}|@)\s{0,8}0x[0-9a-f]{4,20}\s|0x[0-9a-f]{4,20}\s{1,4}(?:in\s)?[\w:~<>.]{1,200}\(")
 _GAP = 3  # lines between a step and the first of its digests
 _WORDS = 10  # of a line that tells one rank's digests
 _FEWEST = 2
 _MOST = 1024
-_BYTES = 8 << 20
 
 
 class Line(NamedTuple):
@@ -198,13 +197,11 @@ def _columns(text: str) -> list[int | str | None]:
     names = [one.strip(" \"'") for one in text.split(mark)] if mark else text.split()
     labels = [_LABEL.fullmatch(name) for name in names]
     ranks = [int(one["rank"]) if one is not None and _is_rank(one) else None for one in labels]
-    meant = [None if (said := vocabulary.meaning_of(name)) is None else said.meaning for name in names]
-    if meant.count("step") != 1 or sorted(told := [one for one in ranks if one is not None]) != [*range(len(told))]:
+    told = [one for one in ranks if one is not None]
+    is_step = [vocabulary.meant(name) == "step" for name in names]
+    if sum(is_step) != 1 or len(told) < _FEWEST or sorted(told) != [*range(len(told))]:
         return []
-    columns = [
-        rank if rank is not None else "step" if one == "step" else None for rank, one in zip(ranks, meant, strict=True)
-    ]
-    return columns if len(told) >= _FEWEST else []
+    return [rank if rank is not None else "step" if one else None for rank, one in zip(ranks, is_step, strict=True)]
 
 
 def _is_rank(label: Any) -> bool:
@@ -249,10 +246,10 @@ def told_sums(lines: Iterable[Line], *, is_file: bool = False) -> list[Sum]:
     block = _Block(is_file=is_file)
     found = [one for line in lines for one in block.read(line) if is_of_replica(one.name)]
     # Numbers without a word are ranks where those of a step are all from 0 on, once each.
-    bare: dict[tuple[str, int], list[int]] = {}
+    bare: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
     for one in found:
         if one.is_bare:
-            bare.setdefault((one.name, one.step), []).append(one.rank)
+            bare[one.name, one.step].append(one.rank)
     whole = {key for key, ranks in bare.items() if len(ranks) >= _FEWEST and sorted(ranks) == [*range(len(ranks))]}
     mixed = {one.name for one in found if not one.value.isdigit() and not one.value.isalpha()}
     # What never changes is an identity, as of a container in a prefix.
@@ -276,14 +273,8 @@ def _is_held(found: Sequence[Sum]) -> bool:
 def _rows(file: str, found: Iterable[Sum]) -> Iterator[dict[str, Any]]:
     for one in found:
         name = "_".join(one.name.split()) or "digest"
-        yield {
-            "rank": one.rank,
-            "step": one.step,
-            "phase": "train",
-            "checksum": f"{name}={one.value}",
-            "file": file,
-            "line": one.number,
-        }
+        place = {"rank": one.rank, "step": one.step, "phase": "train", "file": file, "line": one.number}
+        yield place | {"checksum": f"{name}={one.value}"}
 
 
 # --- lines of logs ---------------------------------------------------------------------------------------------------
@@ -344,9 +335,8 @@ def accepts(path: str, head: bytes) -> bool:
     if {"rank", "step", "checksum"} <= named and framings.framing(path, head) != "sections":
         return False  # records, each with its rank and step
     lines = [line for line in text[: text.rfind("\n") + 1].splitlines() if line.strip()]
-    if sum(
-        _SUM.search(line) is not None and not _is_of_others(line) and _LOSS.search(line) is None for line in lines
-    ) * 2 < len(lines):
+    held = [line for line in lines if _SUM.search(line) and not _is_of_others(line) and not _LOSS.search(line)]
+    if len(held) * 2 < len(lines):
         return False  # or a log
     found = told_sums((Line(number, line, 0) for number, line in enumerate(lines, 1)), is_file=True)
     return len({one.number for one in found}) * 2 > len(lines) - _GAP and len({one.step for one in found}) >= _FEWEST

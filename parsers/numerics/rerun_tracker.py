@@ -25,7 +25,7 @@ Source: Megatron-LM core/rerun_state_machine.py.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -63,24 +63,16 @@ def _tracked(groups: Mapping[str, str]) -> dict[str, Any]:
         stamp = datetime.fromisoformat(groups["ts"])
     except ValueError:
         return made
-    if stamp.tzinfo is None:
-        seconds, made["time_basis"] = stamp.replace(tzinfo=UTC), "local"
-    else:
-        seconds, made["time_basis"] = stamp, "utc"
-    since = seconds - datetime(1970, 1, 1, tzinfo=UTC)
-    made["time_ns"] = (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
-    return made
+    since = (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    basis = "local" if stamp.tzinfo is None else "utc"
+    return made | {"time_ns": since // timedelta(microseconds=1) * 1000, "time_basis": basis}
 
 
 def _initial(groups: Mapping[str, str]) -> dict[str, Any]:
     """The line that names the rank whose result was refused: that rank prints it."""
-    made = _result(groups) | {
-        "names_ranks": [int(groups["named"])],
-        "rank": int(groups["named"]),
-        "rank_space": "global",
-    }
+    made = _result(groups)
     made["detail"]["named"] = None
-    return made
+    return made | {"names_ranks": [int(groups["named"])], "rank": int(groups["named"]), "rank_space": "global"}
 
 
 def _diagnosed(groups: Mapping[str, str]) -> dict[str, Any]:

@@ -68,19 +68,12 @@ def parse(lines: pl.DataFrame) -> Tables:
     rows = lines.sort("file", "line").to_dicts()
     for at, row in enumerate(rows):
         text = row["text"][:LINE_CHARACTERS]
-        above = (
-            rows[at - 1]
-            if at and rows[at - 1]["file"] == row["file"] and rows[at - 1]["line"] + 1 == row["line"]
-            else None
-        )
-        if (
-            _DIFFERS.search(text) is None
-            and above is not None
-            and _DIFFERS.search(above["text"][:LINE_CHARACTERS])
-            and _OPENS.search(above["text"])
-            and not _RANKS.search(above["text"])
-        ):
-            text = f"{above['text'][:LINE_CHARACTERS]} {text}"
+        above = rows[at - 1] if at else None
+        is_next = above is not None and above["file"] == row["file"] and above["line"] + 1 == row["line"]
+        before = above["text"] if above is not None and is_next else ""
+        is_open = _OPENS.search(before) and not _RANKS.search(before) and _DIFFERS.search(before[:LINE_CHARACTERS])
+        if _DIFFERS.search(text) is None and is_open:
+            text = f"{before[:LINE_CHARACTERS]} {text}"
         if (one := _said(text, reporter(row)["rank"])) is not None:
             found.append(event(row, "replica_mismatch", severity="error") | one)
     return {"events": table("events", found)}
@@ -89,14 +82,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 def _said(text: str, speaker: int | None) -> dict[str, Any] | None:
     """step, ranks and code of a sentence; None where it tells no such thing."""
     step = _STEP.search(text)
-    is_it = (
-        step is not None
-        and _DIFFERS.search(text)
-        and _HELD.search(text)
-        and not _NOT.search(text)
-        and not _ELSE.search(text)
-    )
-    if step is None or not is_it:
+    if step is None or _NOT.search(text) or _ELSE.search(text) or not (_DIFFERS.search(text) and _HELD.search(text)):
         return None
     said = [(bool(_FROM.search(text[: one.start()])), one["ranks"]) for one in _RANKS.finditer(text)]
     told = {int(number) for _, numbers in said for number in numbers.split(",")}
@@ -109,34 +95,22 @@ def _said(text: str, speaker: int | None) -> dict[str, Any] | None:
     is_its_own = bool(told) or (len(sums) == _PAIR and len(figures) <= _PAIR) or bool(_ITSELF.search(text))
     is_told = len(ranks) == 1 and not is_compared and is_its_own
     path = _PATH.search(_STEP.sub(" ", text))
+    detail = {"said": True} | ({"parameter": path["path"]} if path else {})
     return {
         "code": "differs" if is_told else "unclear",
         "step": int(step["step"]),
         "names_ranks": ranks if is_told or told else [],
         "names_rank_space": "global",
-        "detail": json.dumps(
-            {"said": True}
-            | ({"parameter": path["path"]} if path else {})
-            | ({"figures": figures} if len(figures) >= _FEWEST else {})
-        ),
+        "detail": json.dumps(detail | ({"figures": figures} if len(figures) >= _FEWEST else {})),
     }
 
 
 PARSER = LineParser(
     name="said_mismatches",
     anchors=(
-        b"ismatch",
-        b"iffer",
-        b"iverge",
-        b"odd_",
-        b"odd one",
-        b"equal",
-        b"isagree",
-        b"nconsistent",
-        b"eviate",
-        b"heck failed",
-        b"omparison failed",
+        b"ismatch", b"iffer", b"iverge", b"odd_", b"odd one", b"equal", b"isagree", b"nconsistent", b"eviate",
+        b"heck failed", b"omparison failed",
     ),
     parse=parse,
     after=1,
-)
+)  # fmt: skip

@@ -59,7 +59,7 @@ def read(sources: Sequence[Source], telling: Callable[[set[str]], bool]) -> list
             data = data + more if (more := stream.read()) else data
         file = _open(source, data, telling)
         if isinstance(file, str):
-            found.append(_unreadable([source], [len(data)], file))
+            found.append(_unreadable(source, data, file))
         elif file.is_timed:
             found.append(_timed(file))
         elif file.rows > stats_window.ROWS and stats_window.can_reduce(file.schema):
@@ -86,24 +86,17 @@ def _open(source: Source, data: bytes, telling: Callable[[set[str]], bool]) -> _
     known = pl.Schema({name: schema[name] for name in FIELDS if name in schema})
     if "rank" not in known and source.rank is not None:
         known["rank"] = pl.Int64()
-    return _File(
-        source,
-        data,
-        rows,
-        known,
-        sorted(set(schema) - SCHEMAS["tensors"].keys()),
-        "rank" in schema,
-        operation_rows.tells(schema),
-    )
+    unknown = sorted(set(schema) - SCHEMAS["tensors"].keys())
+    return _File(source, data, rows, known, unknown, "rank" in schema, operation_rows.tells(schema))
 
 
 def _reason(error: BaseException) -> str:
     return f"not readable as Parquet: {str(error).splitlines()[0][:200] if str(error) else type(error).__name__}"
 
 
-def _unreadable(sources: Sequence[Source], sizes: Sequence[int], reason: str) -> Read:
-    unread = [{"file": one.path, "bytes": size, "reason": reason} for one, size in zip(sources, sizes, strict=True)]
-    return Read(sources, empty("tensors"), pl.Series([], dtype=pl.UInt32), unread)
+def _unreadable(source: Source, data: bytes, reason: str) -> Read:
+    unread = [{"file": source.path, "bytes": len(data), "reason": reason}]
+    return Read([source], empty("tensors"), pl.Series([], dtype=pl.UInt32), unread)
 
 
 def _timed(file: _File) -> Read:
@@ -112,7 +105,7 @@ def _timed(file: _File) -> Read:
         rows = pl.int_range(frame.height, eager=True).alias("record")
         told = operation_rows.of_frame(file.source, frame, rows)
     except _ERRORS as error:
-        return _unreadable([file.source], [len(file.data)], _reason(error))
+        return _unreadable(file.source, file.data, _reason(error))
     return Read([file.source], empty("tensors"), pl.Series([], dtype=pl.UInt32), told["unread"].to_dicts(), told)
 
 
@@ -120,7 +113,7 @@ def _whole(file: _File) -> Read:
     try:
         frame = file.scan().with_row_index("record").with_columns(pl.col("record").cast(pl.Int64)).collect()
     except _ERRORS as error:
-        return _unreadable([file.source], [len(file.data)], _reason(error))
+        return _unreadable(file.source, file.data, _reason(error))
     return _typed([file], frame, pl.repeat(0, frame.height, dtype=pl.UInt32, eager=True))
 
 
@@ -131,7 +124,7 @@ def _part(files: Sequence[_File]) -> list[Read]:
         kept = stats_window.reduced(partial(_scan, files), schema, [file.rows for file in files])
     except _ERRORS as error:
         if len(files) == 1:
-            return [_unreadable([files[0].source], [len(files[0].data)], _reason(error))]
+            return [_unreadable(files[0].source, files[0].data, _reason(error))]
         return [found for file in files for found in _part([file])]
     read = _typed(files, kept.frame, kept.nth_file)
     read.unread += stats_window.left_out_rows(kept, [file.source.path for file in files])

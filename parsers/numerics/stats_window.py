@@ -266,9 +266,8 @@ def _recomputed(scan: Callable[[], pl.LazyFrame], schema: pl.Schema) -> pl.DataF
     again = scan().filter(pl.col("phase") == "recompute").select(pl.col("module").unique()).collect(engine="streaming")
     if not again.height:
         return nothing
-    passes = scan().filter(
-        pl.col("module").is_in(again["module"].implode()) & pl.col("phase").is_in(["forward", "recompute"])
-    )
+    is_pass = pl.col("phase").is_in(["forward", "recompute"])
+    passes = scan().filter(pl.col("module").is_in(again["module"].implode()) & is_pass)
     mark = pl.struct(names).hash() // (1 << 24)  # so that a sum of many stays within 64 bits
     sums = passes.group_by("rank", "step").agg(
         mark.filter(pl.col("phase") == "forward").sum().alias("one"),
@@ -328,9 +327,8 @@ def _exactly(
     brought = _brought(found, schema, steps)
     since = pl.when("brought").then(pl.col("bad_first") - NEAR).otherwise("since")
     until = pl.when("brought").then("last").otherwise("until")
-    near = steps.filter("near").with_columns(
-        pl.col("bad_first").is_in(brought.implode()).fill_null(False).alias("brought")
-    )
+    is_brought = pl.col("bad_first").is_in(brought.implode()).fill_null(False)
+    near = steps.filter("near").with_columns(brought=is_brought)
     window = near.group_by(here).agg(
         (pl.col("whole") & ~pl.col("brought")).any().alias("_whole"), until.max().alias("_until"),
         since.min().alias("_since"), pl.col("brought").any().alias("_brought"),
@@ -392,10 +390,8 @@ def _quiet(lazy: pl.LazyFrame, found: pl.DataFrame, steps: pl.DataFrame, begins:
     firsts = steps.join(told, on=here, how="anti")["first"]
     if not len(firsts):
         return None
-    return _numbered(
-        lazy.with_row_index("record").filter(pl.col("record").is_in(firsts.implode())).collect(engine="streaming"),
-        begins,
-    )
+    rows = lazy.with_row_index("record").filter(pl.col("record").is_in(firsts.implode()))
+    return _numbered(rows.collect(engine="streaming"), begins)
 
 
 def _growth(
@@ -409,9 +405,8 @@ def _growth(
     if not firsts.height:
         return None
     ends = firsts.select("module", "record").join(onsets, left_on="record", right_on="bad_first")
-    spans = ends.select(*_RANK, "module", pl.int_ranges(pl.col("nth") - GROWTH, pl.col("nth")).alias("nth")).explode(
-        "nth"
-    )
+    before = pl.int_ranges(pl.col("nth") - GROWTH, pl.col("nth")).alias("nth")
+    spans = ends.select(*_RANK, "module", before).explode("nth")
     known = steps.select(*_RANK, pl.col("nth").cast(spans.schema["nth"]), "step")
     wanted = spans.join(known, on=[*_RANK, "nth"]).select(*_RANK, "step", "module").unique()
     if not wanted.height:

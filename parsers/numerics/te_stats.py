@@ -53,13 +53,9 @@ def parse(lines: pl.DataFrame) -> Tables:
     ).filter(pl.col("step").is_not_null())  # fmt: skip
     value = pl.when(pl.col("figure") == "scale").then(1 / pl.col("value")).otherwise(pl.col("value"))
     useful = read.with_columns(value=value).filter(pl.col("figure").is_not_null())
-    rows = useful.group_by(_KEY, maintain_order=True).agg(
-        pl.col("line").min(),
-        *(
-            pl.col("value").filter(pl.col("figure") == name).first().alias(name)
-            for name in sorted(set(_FIGURES.values()))
-        ),
-    )
+    names = sorted(set(_FIGURES.values()))
+    figures = [pl.col("value").filter(pl.col("figure") == name).first().alias(name) for name in names]
+    rows = useful.group_by(_KEY, maintain_order=True).agg(pl.col("line").min(), *figures)
     rows = rows.with_columns(absmax=pl.col("amax")).sort("file", "line", maintain_order=True)
     others = read.select("file", "line").join(rows.select("file", "line"), on=["file", "line"], how="anti")
     return {"tensors": conform("tensors", rows), "claimed": conform("claimed", others.unique(maintain_order=True))}

@@ -348,15 +348,12 @@ def _floats(name: str, values: list[Any], places: Sequence[int], unread: list[_U
         return pl.Series(name, values, pl.Float64())
     except ValueError:
         pass
-    read: list[float | None] = []
-    for place, value in zip(places, values, strict=True):
-        number: float | None
+    read: list[float | None] = [None] * len(values)
+    for at, (place, value) in enumerate(zip(places, values, strict=True)):
         try:
-            number = None if value is None or value == "" else float(value)
+            read[at] = None if value is None or value == "" else float(value)
         except ValueError:
-            number = None
             unread.append({"line": place, "reason": f"{name} is not a number: {str(value)[:40]!r}"})
-        read.append(number)
     return pl.Series(name, read, pl.Float64())
 
 
@@ -389,17 +386,11 @@ def _complete(sources: Sequence[Source], frame: pl.DataFrame, nth: pl.Series) ->
     def told(name: str, values: list[Any]) -> pl.Series:
         return pl.Series(name, values, SCHEMAS["tensors"][name]).gather(nth)
 
+    of_paths = {name: [getattr(source, name) for source in sources] for name in ("rank", "attempt", "host")}
+    known = {name: values for name, values in of_paths.items() if any(value is not None for value in values)}
     frame = frame.with_columns(
         told("file", [source.path for source in sources]),
-        *[
-            pl.col(name).fill_null(told(name, values))
-            for name, values in (
-                ("rank", [source.rank for source in sources]),
-                ("attempt", [source.attempt for source in sources]),
-                ("host", [source.host for source in sources]),
-            )
-            if any(value is not None for value in values)
-        ],
+        *(pl.col(name).fill_null(told(name, values)) for name, values in known.items()),
     )
     without = pl.col("rank").is_null() | pl.col("step").is_null() | (pl.col("rank") < 0)
     lost = frame.filter(without).group_by("file", maintain_order=True).agg(pl.len(), pl.first("line", "record"))

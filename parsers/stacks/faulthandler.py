@@ -61,9 +61,8 @@ def accepts(path: str, head: bytes) -> bool:
         return False
     lines = [line.rstrip() for line in head.decode("utf-8", "replace").split("\n")[:400]]
     filled = [line for line in lines if line]
-    known = sum(
-        any(pattern.match(line) for pattern in (FAULTHANDLER_THREAD, FAULTHANDLER_FRAME, _OTHER)) for line in filled
-    )
+    forms = (FAULTHANDLER_THREAD, FAULTHANDLER_FRAME, _OTHER)
+    known = sum(any(form.match(line) for form in forms) for line in filled)
     return 2 * known > len(filled) and any(map(FAULTHANDLER_THREAD.match, filled))
 
 

@@ -16,7 +16,8 @@ Versions: kernels 3.10 to 6.x.
 Source: check_hung_task in kernel/hung_task.c, printk_stack_address of the architectures.
 """
 
-from collections import Counter
+from collections import defaultdict
+from itertools import count
 from typing import Any
 
 import polars as pl
@@ -38,17 +39,16 @@ _FEWEST = 2
 def parse(lines: pl.DataFrame) -> Tables:
     """stacks, of the tasks that a kernel found blocked."""
     rows: list[dict[str, Any]] = []
-    seen: Counter[tuple[str, str | None, int]] = Counter()
+    seen: defaultdict[tuple[str, str | None, int], count[int]] = defaultdict(count)
     task: dict[str, Any] | None = None
     for row in lines.iter_rows(named=True):
         text = str(row["text"] or "")
         if (found := _TASK.search(text)) is not None:
-            pid, who = int(found["pid"]), (row["file"], row["host"], int(found["pid"]))
+            pid = int(found["pid"])
             task = {
-                "pid": pid, "thread": str(pid), "is_main": True, "host": reporter(row)["host"], "snapshot": seen[who], "time_ns": row["time_ns"],
-                "frames": [], "source": "kernel", "file": row["file"], "line": row["line"],
+                "pid": pid, "thread": str(pid), "is_main": True, "host": reporter(row)["host"], "time_ns": row["time_ns"], "frames": [],
+                "source": "kernel", "snapshot": next(seen[row["file"], row["host"], pid]), "file": row["file"], "line": row["line"],
             }  # fmt: skip
-            seen[who] += 1
             rows.append(task)
         elif task is not None and row["file"] == task["file"] and (frame := _FRAME.fullmatch(text)) is not None:
             if not task["frames"] and _SCHEDULER.fullmatch(frame["function"]):

@@ -14,7 +14,8 @@ Versions: JDK 8 and later; modules stand before files since 9.
 Source: not read: HotSpot's runtime/vmThread and javaVFrame; the form is as tools print it.
 """
 
-from collections import Counter
+from collections import defaultdict
+from itertools import count
 from typing import Any
 
 import polars as pl
@@ -45,16 +46,15 @@ def parse(lines: pl.DataFrame) -> Tables:
     places: list[tuple[str, int]] = []
     for said in streams(lines):
         one: dict[str, Any] | None = None
-        seen: Counter[str] = Counter()
+        seen: defaultdict[str, count[int]] = defaultdict(count)
         for row in said:
             text = row["text"][:LINE_CHARACTERS].rstrip()
             if found := _HEADER.match(text):
                 thread = str(int(found["id"], 0))
                 one = reporter(row) | {
                     "thread": thread, "thread_name": found["name"], "status": found["status"].strip() or None, "frames": [],
-                    "time_ns": row["time_ns"], "is_main": found["name"] == "main", "source": "jvm", "snapshot": seen[thread],
+                    "time_ns": row["time_ns"], "is_main": found["name"] == "main", "source": "jvm", "snapshot": next(seen[thread]),
                 }  # fmt: skip
-                seen[thread] += 1
                 rows.append(one)
             elif one is not None and len(one["frames"]) < _MOST and (frame := _FRAME.match(text)):
                 line = int(frame["line"]) if frame["line"] else None

@@ -12,7 +12,8 @@ Source: Linux's fs/proc/base.c: proc_pid_wchan writes 0 for a task that runs or 
 the headings, which are those of loops that people write, and of `head`.
 """
 
-from collections import Counter
+from collections import defaultdict
+from itertools import count
 from typing import Any
 
 from parsers.schema.parser import Source
@@ -86,17 +87,16 @@ class Tasks:
 
     def rows(self) -> list[dict[str, Any]]:
         """source `kernel`; the task whose number is the pid is the main one."""
-        seen: Counter[tuple[Any, Any]] = Counter()
+        seen: defaultdict[tuple[Any, Any], count[int]] = defaultdict(count)
         made = []
         source = self._source
+        who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
         for row in self._rows:
             pid, thread = row["pid"], row["thread"]
-            who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
             is_main = None if pid is None else thread is None or int(thread) == pid
             own = thread or (None if pid is None else str(pid))
-            snapshot = seen[pid, thread] if pid is not None else 0
+            snapshot = next(seen[pid, thread]) if pid is not None else 0
             made.append(row | who | {"thread": own, "is_main": is_main, "snapshot": snapshot, "source": "kernel"})
-            seen[pid, thread] += 1
         return made
 
 

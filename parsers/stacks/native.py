@@ -28,7 +28,8 @@ Source: the forms of these tools.
 """
 
 import re
-from collections import Counter
+from collections import defaultdict
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -56,6 +57,7 @@ _NOISE = regex(
     r"Reading symbols|Core was generated|Program terminated|Missing separate debug|--Type <RET>|\(cuda-gdb\)|"
     r"\(gdb\)|GNU gdb|Detaching|0x[0-9a-f]+ in .* \(\)|<signal handler|\d+\t|  File \"|Traceback \(most recent call f"
 )
+_FORMS = (GDB_FRAME, GDB_THREAD, _TID, _NOISE, _REST, _PID)
 _FILE_PID = regex(r"(?:^|[/_.-])(?:pid|pstack|gdb|stacks?|bt)[_.-]?(\d{2,10})(?=$|[_.-])")
 _STARTS = frozenset({"_start", "main", "__libc_start_main", "__libc_start_call_main", "Py_BytesMain", "_dl_start_user"})
 
@@ -65,17 +67,12 @@ def accepts(path: str, head: bytes) -> bool:
     del path
     if b"#" not in head or b"#0 " not in head:
         return False
-    lines = [line[:LINE_CHARACTERS].rstrip() for line in head.decode("utf-8", "replace").split("\n")[:2000]]
-    filled = [line for line in lines if line]
-    known = sum(bool(_header(line) or GDB_FRAME.match(line) or _NOISE.match(line) or _REST.match(line)
-                     or _PID.match(line)) for line in filled)  # fmt: skip
-    is_bare = known == len(filled) and _of_one(head.decode("utf-8", "replace"))
+    text = head.decode("utf-8", "replace")
+    filled = [line for raw in text.split("\n")[:2000] if (line := raw[:LINE_CHARACTERS].rstrip())]
+    known = sum(any(form.match(line) for form in _FORMS) for line in filled)
+    # What pstack prints of a process of one thread: its frames alone, down to where a program starts.
+    is_bare = known == len(filled) and any(thread.starts_program for thread in _threads(text, None, []))
     return 2 * known > len(filled) and (is_bare or any(_header(line) or _LEFT.match(line) for line in filled))
-
-
-def _of_one(text: str) -> bool:
-    """Is it what pstack prints of a process of one thread: its frames alone, down to where a program starts?"""
-    return any(thread.starts_program for thread in _threads(text, None, []))
 
 
 def _header(line: str) -> re.Match[str] | None:
@@ -118,17 +115,16 @@ def parse(source: Source) -> Tables:
     if source.read_error:
         problems.append({"reason": f"cut: {source.read_error}"})
     named = _FILE_PID.search(source.path)
-    threads = _threads(data.decode("utf-8", "replace"), pid := int(named[1]) if named else None, problems)
+    text, pid = data.decode("utf-8", "replace"), int(named[1]) if named else None
+    threads = _threads(text, pid, problems)
     headed = [one for one in threads if one.header is not None]
     if pid not in {one.lwp for one in headed}:  # the number in the file's name counts something else
         for one in headed:
             one.pid = None if one.pid == pid else one.pid
-    rows = _rows(threads)
     who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
     unread = [problem | {"file": source.path} for problem in problems[:MAX_PROBLEMS]]
-    stacks = [row | who for row in rows]
-    lines = data.decode("utf-8", "replace").split("\n")
-    place(stacks, source, ["" if GDB_FRAME.match(line) else line for line in lines])
+    stacks = [row | who for row in _rows(threads)]
+    place(stacks, source, ["" if GDB_FRAME.match(line) else line for line in text.split("\n")])
     return tables_of(stacks=stacks, unread=unread)
 
 
@@ -167,12 +163,9 @@ def _threads(text: str, pid: int | None, problems: list[dict[str, Any]]) -> list
 
 
 def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
-    seen: Counter[tuple[int | None, int | None]] = Counter()
-    snapshots: list[int] = []
-    for thread in threads:
-        snapshots.append(seen[thread.pid, thread.lwp])
-        seen[thread.pid, thread.lwp] += 1
-    starting = {(t.pid, at) for t, at in zip(threads, snapshots, strict=True) if t.starts_program}
+    seen: defaultdict[tuple[int | None, int | None], count[int]] = defaultdict(count)
+    looks = [(thread, next(seen[thread.pid, thread.lwp])) for thread in threads]
+    starting = {(thread.pid, at) for thread, at in looks if thread.starts_program}
     return [
         {
             "pid": thread.pid,
@@ -185,7 +178,7 @@ def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
             "source": "gdb",
             "line": thread.line,
         }
-        for thread, at in zip(threads, snapshots, strict=True)
+        for thread, at in looks
     ]
 
 

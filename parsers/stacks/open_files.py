@@ -16,7 +16,6 @@ Source: proc(5), fd; lsof(8), OUTPUT.
 """
 
 from collections import defaultdict
-from itertools import groupby
 from typing import Any
 
 import polars as pl
@@ -26,6 +25,7 @@ from parsers.forms.headed import places_above
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
+from parsers.stacks.placed import once_by_file
 from parsers.text.patterns import regex
 
 HOW, KEPT = "open file", "pid file"
@@ -44,8 +44,7 @@ _MOST = 4096  # rows of a file
 def parse(lines: pl.DataFrame) -> Tables:
     """ranks."""
     told: list[dict[str, Any]] = []
-    once = lines.unique(["file", "line"], keep="first", maintain_order=True)
-    for _, own in groupby(once.iter_rows(named=True), key=lambda row: str(row["file"])):
+    for _, own in once_by_file(lines):
         pid: int | None = None
         headings: list[str | None] = [None]
         rows: list[dict[str, Any]] = []
@@ -61,12 +60,8 @@ def parse(lines: pl.DataFrame) -> Tables:
                 headings.append(row["raw"] if row["raw"].strip() else headings[-1])
                 continue
             number = found.groupdict().get("pid") or found.groupdict().get("own") or pid
-            if (
-                number is None
-                or not found["mode"].endswith(("w", "u"))
-                or not _LOG.search(found["path"])
-                or len(rows) >= _MOST
-            ):
+            is_written = found["mode"].endswith(("w", "u")) and _LOG.search(found["path"]) is not None
+            if number is None or not is_written or len(rows) >= _MOST:
                 continue
             who = reporter(row)
             place = {"host": who["host"], "file": row["file"], "line": row["line"], "below": len(headings) - 1}

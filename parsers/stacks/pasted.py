@@ -22,7 +22,9 @@ Source: CPython's `Python/traceback.c`, py-spy's `dump.rs`, the form of gdb's ba
 """
 
 import re
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -55,6 +57,11 @@ _PROCESS = regex(r"Process (?P<pid>\d{1,10}): |.*\bAttaching to (?:.*, )?process
 _ANNOUNCED = regex(r"(?i)\bdump (?:for|of) (?:PID|process) (?P<pid>\d{1,10})\b")
 _BETWEEN = regex(r"\s*$|Python v\d|  \.\.\.$| {8,}\S")
 _HEADS = (("faulthandler", FAULTHANDLER_THREAD), ("py-spy", PY_SPY_THREAD), ("gdb", GDB_THREAD))
+_FRAMES: Mapping[str, tuple[re.Pattern[str], Callable[[re.Match[str]], Frame]]] = {
+    "faulthandler": (FAULTHANDLER_FRAME, faulthandler_frame),
+    "py-spy": (PY_SPY_FRAME, py_spy_frame),
+    "gdb": (GDB_FRAME, lambda found: gdb_frame(found["rest"])),
+}
 
 
 class _Thread(msgspec.Struct):
@@ -127,42 +134,31 @@ def _threads(
 
 
 def _frame(source: str, text: str) -> Frame | None:
-    if source == "faulthandler":
-        found = FAULTHANDLER_FRAME.match(text)
-        return faulthandler_frame(found) if found else None
-    if source == "py-spy":
-        found = PY_SPY_FRAME.match(text)
-        return py_spy_frame(found) if found else None
-    found = GDB_FRAME.match(text)
-    return gdb_frame(found["rest"]) if found else None
+    form, made = _FRAMES[source]
+    found = form.match(text)
+    return made(found) if found else None
 
 
 def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
-    seen: Counter[tuple[Any, ...]] = Counter()
-    snapshots = []
-    for thread in threads:
-        key = (thread.source, thread.pid, thread.thread)
-        snapshots.append(seen[key])
-        seen[key] += 1
-    with_module = {at for thread, at in zip(threads, snapshots, strict=True) if thread.is_outermost_module}
+    seen: defaultdict[tuple[Any, ...], count[int]] = defaultdict(count)
+    looks = [(thread, next(seen[thread.source, thread.pid, thread.thread])) for thread in threads]
+    with_module = {at for thread, at in looks if thread.is_outermost_module}
     rows = []
-    for thread, at in zip(threads, snapshots, strict=True):
+    for thread, at in looks:
         is_main = _is_main(thread, at in with_module)
         groups = thread.header.groupdict()
-        rows.append(
-            reporter(thread.row)
-            | {
-                "pid": _pid(thread, is_main),
-                "thread": thread.thread,
-                "thread_name": thread.name,
-                "is_main": is_main,
-                "status": "current" if groups.get("current") else groups.get("status"),
-                "snapshot": at,
-                "time_ns": thread.row["time_ns"],
-                "frames": thread.frames,
-                "source": thread.source,
-            }
-        )
+        own = {
+            "pid": _pid(thread, is_main),
+            "thread": thread.thread,
+            "thread_name": thread.name,
+            "is_main": is_main,
+            "status": "current" if groups.get("current") else groups.get("status"),
+            "snapshot": at,
+            "time_ns": thread.row["time_ns"],
+            "frames": thread.frames,
+            "source": thread.source,
+        }
+        rows.append(reporter(thread.row) | own)
     return rows
 
 

@@ -12,7 +12,6 @@ Source: Linux's fs/proc/base.c.
 """
 
 from io import BytesIO
-from itertools import groupby
 from typing import Any
 
 import polars as pl
@@ -21,16 +20,14 @@ from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser, Source
 from parsers.schema.tables import Tables, tables_of
 from parsers.stacks.kernel_tasks import FRAME, Tasks
+from parsers.stacks.placed import once_by_file
 
 
 def parse(lines: pl.DataFrame) -> Tables:
     """stacks, of processes whose number is told above; claimed: their frames."""
     stacks: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
-    once = lines.unique(
-        ["file", "line"], keep="first", maintain_order=True
-    )  # one may come as the line before another, too
-    for file, own in groupby(once.iter_rows(named=True), key=lambda row: str(row["file"])):
+    for file, own in once_by_file(lines):
         # Who speaks is told line by line.
         tasks = Tasks(Source(path="", size=0, open=BytesIO))
         hosts: dict[int, str | None] = {}

@@ -28,19 +28,8 @@ from parsers.text.patterns import regex
 _FEWEST = 3  # processes
 _HEAD_LINES = 64
 _PEERS = (
-    "peer",
-    "peer_rank",
-    "dst",
-    "dest",
-    "destination",
-    "src",
-    "source",
-    "partner",
-    "other",
-    "to",
-    "from",
-    "remote",
-)
+    "peer", "peer_rank", "dst", "dest", "destination", "src", "source", "partner", "other", "to", "from", "remote",
+)  # fmt: skip
 _GROUPS = ("comm", "group", "communicator", "pg", "process_group")
 _CALLS = ("call", "op", "operation", "collective", "coll", "function", "fn", "what", "api")
 _ROW = regex(
@@ -77,13 +66,8 @@ def parse(source: Source) -> Tables:
     for number, one in found:
         group = one["group"]
         is_global = not group or _WORLD.fullmatch(group) or peers[group] <= members[group]
-        who = {
-            "rank": one["rank"],
-            "pid": one["pid"],
-            "host": one["host"] or source.host,
-            "file": source.path,
-            "line": number,
-        }
+        who = {"rank": one["rank"], "pid": one["pid"], "host": one["host"] or source.host}
+        who |= {"file": source.path, "line": number}
         frame = {"function": one["function"], "file": None, "line": None}
         told = {"is_main": True, "snapshot": 0, "frames": [frame], "peer": one["peer"] if is_global else None}
         stacks.append(who | told | {"source": "ledger"})
@@ -114,7 +98,7 @@ def _rows(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any
 
 def _told(fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """rank, function, peer, group, pid, host of one row; None where it tells no rank, or no call of communication."""
-    known = {meaning.meaning: value for name, value in fields.items() if (meaning := vocabulary.meaning_of(name))}
+    known = {meaning: value for name, value in fields.items() if (meaning := vocabulary.meant(name))}
     rank = whole(known.get("rank"))
     call = next((str(fields[name]) for name in _CALLS if fields.get(name)), "")
     message = _MESSAGE.fullmatch(call)

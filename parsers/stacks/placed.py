@@ -7,10 +7,12 @@ What the parser of a stack reads of its headings goes before: nothing is asked w
 seen is neither's name.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from itertools import combinations
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations, count, groupby
 from typing import Any
+
+import polars as pl
 
 from parsers.forms.headed import places_of_lines
 from parsers.schema.parser import Source
@@ -30,11 +32,16 @@ def place(rows: list[dict[str, Any]], source: Source, lines: Sequence[str]) -> N
         for row in rows:
             row["host"] = hosts.get(row["line"], row.get("host"))
     _name(rows, source)
-    seen: Counter[tuple[Any, ...]] = Counter()
+    seen: defaultdict[tuple[Any, ...], count[int]] = defaultdict(count)
     for row in rows:
         thread = (row.get("rank"), row.get("host"), row.get("pid"), row["thread"])
-        row["snapshot"] = seen[thread] if row["thread"] is not None else 0
-        seen[thread] += 1
+        row["snapshot"] = next(seen[thread]) if row["thread"] is not None else 0
+
+
+def once_by_file(lines: pl.DataFrame) -> Iterator[tuple[str, Iterator[dict[str, Any]]]]:
+    """The lines of each file, each once: one may come as the line before another, too."""
+    once = lines.unique(["file", "line"], keep="first", maintain_order=True)
+    return groupby(once.iter_rows(named=True), key=lambda row: str(row["file"]))
 
 
 def _hosts(rows: Sequence[dict[str, Any]], source: Source, lines: Sequence[str]) -> dict[int, str]:
@@ -61,7 +68,8 @@ def _name(rows: Sequence[dict[str, Any]], source: Source) -> None:
         if row.get("host") is not None and row.get("parent_pid") is None:
             processes[row["host"]].add(row.get("pid"))
     ranks = {host: source.labels.names.alone(host) for host, own in processes.items() if len(own) == 1}
-    if len({*ranks.values()} - {None}) < len([rank for rank in ranks.values() if rank is not None]):
+    told = [rank for rank in ranks.values() if rank is not None]
+    if len({*told}) < len(told):
         return  # two places are one rank's
     for row in rows:
         row["rank"] = ranks.get(row["host"]) if row.get("host") is not None else None

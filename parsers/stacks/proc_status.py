@@ -24,11 +24,11 @@ from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
 from parsers.stacks.kernel_tasks import Tasks
+from parsers.stacks.process_table import STATE, row_of_status
 from parsers.text.patterns import regex
 
 MAX_ROWS = 100_000
 _FIELD = regex(r"(?P<name>Name|State|Tgid|Pid):\s+(?P<value>\S.{0,80})$")
-_STATE = regex(r"[A-Za-z] \((?P<word>[a-z ]{1,20})\)")
 _OWN = regex(r"[A-Za-z_]{2,40}:\t|\s*\[<|==> /proc/|\s*$")
 _NUMBER = regex(r"\d{1,10}")
 _HEAD = regex(rb"(?m)^Name:\t[^\n]{1,100}\n(?:Umask:[^\n]*\n)?State:\t[A-Za-z] \([a-z ]+\)\r?\nTgid:\t\d")
@@ -71,15 +71,11 @@ def parse(source: Source) -> Tables:
 
 def _process(source: Source, fields: dict[str, str], line: int) -> list[dict[str, Any]]:
     number = fields.get("Pid") or fields.get("Tgid", "")
-    state, pid = _STATE.match(fields.get("State", "")), _NUMBER.fullmatch(number.strip())
+    state, pid = STATE.match(fields.get("State", "")), _NUMBER.fullmatch(number.strip())
     if state is None or pid is None or fields.get("Tgid", number).strip() != pid[0]:
         return []
-    row = {"pid": int(pid[0]), "thread": pid[0], "is_main": True, "status": state["word"], "snapshot": 0}
-    row["program"] = fields.get("Name")
-    stands = {"function": f"State: {state[0]}", "file": None, "line": None}
-    who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host}
-    frames = [stands] if state["word"] == "stopped" else []
-    return [row | who | {"frames": frames, "source": "proc status", "file": source.path, "line": line}]
+    who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
+    return [row_of_status(pid[0], state, fields.get("Name")) | who | {"line": line}]
 
 
 PARSER = FileParser(name="proc_status", accepts=accepts, parse=parse)

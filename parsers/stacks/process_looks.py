@@ -3,9 +3,9 @@
 What stands above rows may name their host (parsers/forms/headed.py); the same processes under two names are two looks at one host.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, count
 from typing import Any
 
 import msgspec
@@ -46,7 +46,7 @@ class Looks:
         cells = cells or (bare(text) if any_form else {})
         if not cells:
             if text.strip():
-                self._heading, self._header, self._is_heading_new = text, self._header, True
+                self._heading, self._is_heading_new = text, True
             return False
         stack, claim = process(cells)
         if stack is not None:
@@ -61,24 +61,18 @@ class Looks:
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows of `stacks`, with hosts, looks in order, and who is whose child."""
-        looks = [one for one in self.looks if not one.is_bare or self._bare_rows() >= _FEWEST]
+        many = sum(len(one.rows) for one in self.looks if one.is_bare)
+        looks = [one for one in self.looks if not one.is_bare or many >= _FEWEST]
         told = _places(looks)
-        seen: Counter[tuple[Any, int]] = Counter()
+        seen: defaultdict[tuple[Any, int], count[int]] = defaultdict(count)
         made: list[dict[str, Any]] = []
         for look, host in zip(looks, told, strict=True):
-            own = [row | {"host": row.get("host") or host} for row in look.rows]
             of_hosts: dict[Any, list[dict[str, Any]]] = {}
-            for row in own:
-                of_hosts.setdefault(row["host"], []).append(row)
+            for row in look.rows:
+                of_hosts.setdefault(row.get("host") or host, []).append(row | {"host": row.get("host") or host})
             for rows in of_hosts.values():
-                for row in with_families(rows):
-                    row["snapshot"] = seen[row["host"], row["pid"]]
-                    seen[row["host"], row["pid"]] += 1
-                    made.append(row)
+                made += [row | {"snapshot": next(seen[row["host"], row["pid"]])} for row in with_families(rows)]
         return made
-
-    def _bare_rows(self) -> int:
-        return sum(len(one.rows) for one in self.looks if one.is_bare)
 
 
 def _places(looks: Sequence[Look]) -> list[str | None]:

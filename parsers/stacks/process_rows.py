@@ -17,7 +17,6 @@ Versions: procps-ng 3.3 to 4.0; kernels 2.6 to 6.x.
 Source: src/ps/output.c of procps-ng; Linux's fs/locks.c (locks_show): `->` before who is blocked.
 """
 
-from itertools import groupby
 from typing import Any
 
 import polars as pl
@@ -26,8 +25,9 @@ from parsers.forms.headed import prompted
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Rows, Tables, tables_of
+from parsers.stacks.placed import once_by_file
 from parsers.stacks.process_looks import Looks, without_children
-from parsers.stacks.process_table import form
+from parsers.stacks.process_table import STATE, form, row_of_status
 from parsers.text.patterns import regex
 
 _AFTER = 8  # lines of a status, below that of the state
@@ -45,7 +45,6 @@ _FIELD = regex(
     r"(?:(?:/proc/)?(?P<of>\d{1,10})/status[:-]|(?<![^ \t,;|]))(?P<name>Name|State|Tgid|Pid):[ \t]*(?P<value>[^\s,;|](?:.{0,80}?))(?=[ \t,;|]+[A-Z][A-Za-z_]{1,30}:(?:[ \t]|\d)|[\s,;|]*$)"
 )
 _BEGINS = regex(r"(?:(?:/proc/)?\d{1,10}/status[:-])?[A-Z][A-Za-z_]{1,30}:[ \t]*\S")
-_STATE = regex(r"[A-Za-z] \((?P<word>[a-z ]{1,20})\)")
 _NUMBERED = regex(
     r"(?i)[=\-#>*\s]{0,12}(?:(?:(?:pid|process)\s{0,2}[:=#]?\s{0,2})?(?P<pid>\d{2,10})|(?:==> )?/?proc/(?P<proc>\d{2,10})(?:/status)?)[\s:=\-#*<]{0,12}$"
 )
@@ -89,20 +88,11 @@ class Statuses:
     def _end(self) -> None:
         told, self._fields = self._fields, {}
         number = told.get("Pid") or told.get("Tgid") or str(self._above or "")
-        state = _STATE.match(told.get("State", ""))
+        state = STATE.match(told.get("State", ""))
         if state is None or not (number.isascii() and number.isdecimal()) or told.get("Tgid", number) != number:
             return
-        stands = [{"function": f"State: {state[0]}", "file": None, "line": None}] if state["word"] == "stopped" else []
-        own = {
-            "pid": int(number),
-            "thread": number,
-            "is_main": True,
-            "snapshot": 0,
-            "status": state["word"],
-            "frames": stands,
-        }
         host = self._place["host"] or self._host
-        self._rows.append(own | self._place | {"host": host, "program": told.get("Name"), "source": "proc status"})
+        self._rows.append(row_of_status(number, state, told.get("Name")) | self._place | {"host": host})
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows of `stacks`."""
@@ -114,10 +104,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     """stacks, ranks, claimed."""
     stacks, ranks = Rows("stacks"), list[dict[str, Any]]()
     claimed: list[dict[str, Any]] = []
-    once = lines.unique(
-        ["file", "line"], keep="first", maintain_order=True
-    )  # a row may come as the line before another, too
-    for file, own in groupby(once.iter_rows(named=True), key=lambda row: str(row["file"])):
+    for file, own in once_by_file(lines):
         looks, statuses = Looks(), Statuses()
         for row in own:
             who = reporter(row)

@@ -29,6 +29,7 @@ STATES = {
 CHARACTERS = 8192
 _COMMAND = ("COMMAND", "CMD", "ARGS", "COMM")
 _STATE = ("STAT", "S", "STATE")
+STATE = regex(r"[A-Za-z] \((?P<word>[a-z ]{1,20})\)")  # in /proc/PID/status
 _USED = ("TIME", "TIME+", "CPUTIME")
 _CLOCK = regex(r"(?:(?P<d>\d{1,5})-)?(?:(?P<h>\d{1,5}):)?(?P<m>\d{1,6}):(?P<s>\d\d)(?:\.\d+)?")
 _THREAD = ("LWP", "TID", "SPID")
@@ -71,12 +72,8 @@ class Form(msgspec.Struct, frozen=True):
 def form(line: str) -> Form | None:
     """What a header says; None where the line is none."""
     asked = _ASKED.search(line[:CHARACTERS]) if "ps " in line else None
-    told = (
-        []
-        if asked is None
-        else [name.partition(":")[0].partition("=")[0].upper() for name in asked["names"].split(",")]
-    )
-    names = told or line[:CHARACTERS].split()
+    told = asked["names"].split(",") if asked is not None else []
+    names = [one.partition(":")[0].partition("=")[0].upper() for one in told] or line[:CHARACTERS].split()
     if not (2 <= len(names) <= 40) or names[-1] not in _COMMAND or not all(map(_NAME.fullmatch, names)):
         return None
     kinds = {"PID": "pid", "PPID": "parent", "WCHAN": "wchan", names[-1]: "command"}
@@ -108,6 +105,13 @@ def process(cells: dict[str, str]) -> tuple[dict[str, Any] | None, dict[str, Any
         stack["cpu_s"] = _seconds(cells.get("used", ""))
         stack["parent"] = int(parent) if _NUMBER.fullmatch(parent) else None
     return stack, claim | {"pid": pid} if claim else None
+
+
+def row_of_status(number: str, state: "re.Match[str]", program: str | None) -> dict[str, Any]:
+    """A row of `stacks`, without its place, of what /proc/PID/status says of a process."""
+    stands = [{"function": f"State: {state[0]}", "file": None, "line": None}] if state["word"] == "stopped" else []
+    own = {"pid": int(number), "thread": number, "is_main": True, "snapshot": 0, "status": state["word"]}
+    return own | {"frames": stands, "program": program, "source": "proc status"}
 
 
 def _seconds(used: str) -> int | None:

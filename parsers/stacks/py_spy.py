@@ -32,9 +32,9 @@ Source: py-spy's `dump.rs` and its README; of the headings of the debug server s
 
 import json
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import msgspec
@@ -95,23 +95,10 @@ _VARIABLES = regex(rf"{_GIVEN}(?:[ ;]{{1,4}}{_GIVEN}){{0,15}}[ ;]{{0,4}}$")
 _VARIABLE = regex(r"\b([A-Z][A-Z_]{2,40})=(\d{1,7})(?![\w.])")
 _NOISE = regex(r"Python v\d|-{20,}$|```|\d+ in:$|$")
 _ERROR = regex(r"(?:Error|Reason): .+")
-_KNOWN = (
-    PY_SPY_FRAME,
-    PY_SPY_THREAD,
-    _LOCALS,
-    _PROCESS,
-    _NOISE,
-    _PARENT,
-    _BARE,
-    _NODE,
-    _LISTED,
-    SECTION,
-    HEADING,
-    NO_ANSWER,
-    _ERROR,
-    _VARIABLES,
-    _NUMBERED,
-)  # commonest first
+_KNOWN = (  # commonest first
+    PY_SPY_FRAME, PY_SPY_THREAD, _LOCALS, _PROCESS, _NOISE, _PARENT, _BARE, _NODE, _LISTED, SECTION, HEADING,
+    NO_ANSWER, _ERROR, _VARIABLES, _NUMBERED,
+)  # fmt: skip
 
 
 def accepts(path: str, head: bytes) -> bool:
@@ -174,7 +161,7 @@ def _read(source: Source, claims: list[dict[str, Any]]) -> tuple[list[dict[str, 
         problems.append({"reason": f"cut: {source.read_error}"})
     if len(data) > MAX_BYTES:
         problems.append({"bytes": max(source.size - MAX_BYTES, 1), "reason": f"cut: beyond {MAX_BYTES} bytes"})
-    if _ARRAY.match(data):
+    if is_json := _ARRAY.match(data) is not None:
         rows, rank = _json_rows(data[:MAX_BYTES], problems), source.rank
     else:
         said: list[dict[str, Any]] = []
@@ -183,17 +170,12 @@ def _read(source: Source, claims: list[dict[str, Any]]) -> tuple[list[dict[str, 
         _mark_workers(rows)
         tops = {row["pid"] for row in rows if row.get("parent_pid") is None}
         rank = source.rank if len(tops) <= 1 else None  # several processes' dumps in one file: whose rank is it?
-    seen: Counter[tuple[Any, ...]] = Counter()
+    seen: defaultdict[tuple[Any, ...], count[int]] = defaultdict(count)
     for row in rows:
         thread = (row.get("rank"), row.get("host"), row["pid"], row["thread"])
-        row |= {
-            "rank": row.get("rank", rank),
-            "snapshot": seen[thread] if row["thread"] is not None else 0,
-            "file": source.path,
-        }
-        row |= {"source": "py-spy", "host": row.get("host") or source.host}
-        seen[thread] += 1
-    if not _ARRAY.match(data) and rank is None:
+        who = {"rank": row.get("rank", rank), "host": row.get("host") or source.host, "file": source.path}
+        row |= who | {"snapshot": next(seen[thread]) if row["thread"] is not None else 0, "source": "py-spy"}
+    if not is_json and rank is None:
         place(rows, source, data[:MAX_BYTES].decode("utf-8", "replace").split("\n"))
     for problem in problems:
         problem["file"] = source.path
@@ -267,14 +249,8 @@ class _Stream(msgspec.Struct):
         """The frames before the first header of a dump whose begin is lost; of the main thread if a module's code is there."""
         if self.frames and not self.headers:
             is_main = self.numbered or any(frame["function"] == "<module>" for frame in self.frames)
-            yield {
-                "pid": self.pid,
-                "host": self.host,
-                "thread": str(self.pid) if self.numbered else None,
-                "is_main": is_main,
-                "frames": list(self.frames),
-                "line": line,
-            }
+            own = {"pid": self.pid, "host": self.host, "thread": str(self.pid) if self.numbered else None}
+            yield own | {"is_main": is_main, "frames": self.frames, "line": line}
             self.frames = []
 
 
@@ -353,9 +329,8 @@ def _heading(
         problems.append({"line": number, "reason": f"no stack of rank {stream.section['rank']}: {line}"})
     elif found := _PARENT.match(line):
         stream.parent_pid = stream.parent_pid or int(found["pid"])
-        claims[:] = [
-            claim for claim in claims if claim["how"] != HOW or claim["pid"] != stream.pid
-        ]  # its parent's arguments
+        # Its parent's arguments.
+        claims[:] = [claim for claim in claims if claim["how"] != HOW or claim["pid"] != stream.pid]
     elif found := _NODE.match(line) or _LISTED.match(line) or _GATHERED.match(line):
         stream.host, stream.pid, stream.parent_pid = found["host"], None, None
         stream.is_listing = line.startswith("trace-")

@@ -99,7 +99,7 @@ def parse(source: Source) -> Tables:
         place = {"file": source.path, "line": line}
         rank = whole(one.get(by)) if by is not None else None
         rank = rank if rank is not None else _called(one, source)
-        told = {meaning.meaning: value for name, value in one.items() if (meaning := vocabulary.meaning_of(name))}
+        told = {meaning: value for name, value in one.items() if (meaning := vocabulary.meant(name))}
         pid, host = whole(told.get("pid", one.get("p"))), told.get("host", one.get("h"))
         if (key := str(one.get(_KEY, ""))) and rank is None:
             pid = int(key) if pid is None and key.isdecimal() and int(key) >= _PID else pid
@@ -108,12 +108,8 @@ def parse(source: Source) -> Tables:
         main = next((at for at, (name, _, _) in enumerate(threads) if _MAIN.fullmatch(name or "")), 0)
         for at, (name, state, frames) in enumerate(threads):
             whole_stack = frames[::-1] if is_outer_first or _is_outer_first(frames) else frames
-            rows.append(
-                who
-                | {"thread": name, "thread_name": name, "is_main": at == main, "status": state, "snapshot": 0}
-                | {"time_ns": stamp, "frames": whole_stack, "source": "records"}
-                | place
-            )
+            own = {"thread": name, "thread_name": name, "is_main": at == main, "status": state, "snapshot": 0}
+            rows.append(who | own | {"time_ns": stamp, "frames": whole_stack, "source": "records"} | place)
         if rank is not None:
             claims.append(who | {"how": "stack record"} | place)
     return tables_of(stacks=rows, ranks=claims)
@@ -123,10 +119,8 @@ def _called(record: Mapping[str, Any], source: Source) -> int | None:
     """Whose a record is by what it is called: as a rank, or as the bundle calls one."""
     if found := _OF_RANK.fullmatch(str(record.get(_KEY, ""))):
         return int(found[1])
-    cells = (
-        value for name, value in record.items() if isinstance(value, str) and not vocabulary.points_elsewhere(name)
-    )
-    return source.labels.names.of_cells(cells)
+    texts = ((name, value) for name, value in record.items() if isinstance(value, str))
+    return source.labels.names.of_cells(value for name, value in texts if not vocabulary.points_elsewhere(name))
 
 
 def _records(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -138,11 +132,8 @@ def _records(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
             yield from ((1, one) for one in named)
             return
         inner = [value for value in document.values() if isinstance(value, list) and _has_stacks(value)]
-        if (
-            not inner
-            or _threads({name: value for name, value in document.items() if value is not inner[0]})
-            or _is_one(document)
-        ):
+        others = {name: value for name, value in document.items() if inner and value is not inner[0]}
+        if not inner or _threads(others) or _is_one(document):
             yield 1, document
             return
         document = inner[0]
@@ -171,9 +162,7 @@ def _by_name(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _is_one(document: Mapping[str, Any]) -> bool:
     """Is a document of one process, which tells its own rank or pid beside its threads?"""
-    return any(
-        (found := vocabulary.meaning_of(name)) is not None and found.meaning in ("rank", "pid") for name in document
-    )
+    return any(vocabulary.meant(name) in ("rank", "pid") for name in document)
 
 
 def _has_stacks(values: Sequence[Any]) -> bool:
@@ -188,9 +177,8 @@ def _threads(record: Mapping[str, Any], depth: int = _DEPTH) -> list[tuple[str |
             is_stack = "\n" in value and 'File "' in value and _RAISED not in value
             value = _TEXTS.findall(value) if is_stack else value
         if isinstance(value, list) and len(value) > 1 and all(frames := [_frame(one) for one in value]):
-            name = next((record[key] for key in _THREAD_NAMES if isinstance(record.get(key), str)), None)
-            state = next((record[key] for key in _STATES if isinstance(record.get(key), str)), None)
-            found.append((name, state, [one for one in frames if one]))
+            told = [one for one in frames if one]
+            found.append((_first_text(record, _THREAD_NAMES), _first_text(record, _STATES), told))
         elif depth and isinstance(value, dict):
             found += _threads(value, depth - 1)
         elif depth and isinstance(value, list):
@@ -198,19 +186,18 @@ def _threads(record: Mapping[str, Any], depth: int = _DEPTH) -> list[tuple[str |
     return found
 
 
+def _first_text(record: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    return next((record[key] for key in keys if isinstance(record.get(key), str)), None)
+
+
 def _frame(value: Any) -> _Frame | None:
     """A frame of a list; None where it is none."""
     if isinstance(value, str):
         told = next((found for form in _FORMS if (found := form.fullmatch(value.strip()))), None)
-        return (
-            None
-            if told is None
-            else {"function": told["function"].strip(), "file": told["file"], "line": int(told["line"])}
-        )
+        return told and {"function": told["function"].strip(), "file": told["file"], "line": int(told["line"])}
     if not isinstance(value, dict):
         return None
-    function = next((value[key] for key in _FUNCTION if isinstance(value.get(key), str)), None)
-    file = next((value[key] for key in _FILE if isinstance(value.get(key), str)), None)
+    function, file = _first_text(value, _FUNCTION), _first_text(value, _FILE)
     line = next((number for key in _LINE if (number := whole(value.get(key))) is not None), None)
     is_frame = function is not None and (file is not None or line is not None)
     return {"function": function, "file": file, "line": line or None} if is_frame else None
@@ -224,10 +211,7 @@ def _is_outer_first(frames: Sequence[_Frame]) -> bool:
 
 def _rank_field(records: Sequence[Mapping[str, Any]]) -> str | None:
     """The field that tells whose a record is."""
-    named = [
-        name for name in records[0] if (found := vocabulary.meaning_of(name)) is not None and found.meaning == "rank"
-    ]
-    if named:
+    if named := [name for name in records[0] if vocabulary.meant(name) == "rank"]:
         return named[0]
     columns = {name: [whole(one.get(name)) for one in records] for name in records[0] if len(records) >= _FEWEST}
     fitting = [name for name, own in columns.items() if None not in own and sorted(own) == [*range(len(own))]]  # type: ignore[type-var]

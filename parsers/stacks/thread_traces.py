@@ -22,7 +22,8 @@ Source: CPython's `Lib/traceback.py` (`StackSummary.format`); tensorrt_llm/_torc
 traceback_formatter.py; its form is as users print it.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -78,10 +79,8 @@ def parse(lines: pl.DataFrame) -> Tables:
             last = opened[key] = _Thread(row, found["id"], name["name"] if name else None)
             threads.append(last)
             continue
-        one = opened.get(key) or (
-            last if key[1:] == (None, None, None) and last and last.row["file"] == key[0] else None
-        )
-        if one is None:
+        is_bare = key[1:] == (None, None, None) and last is not None and last.row["file"] == key[0]
+        if (one := opened.get(key) or (last if is_bare else None)) is None:
             continue
         if framed is not None:
             function, line = framed["function"].partition(" (")[0], int(framed["line"])
@@ -106,24 +105,17 @@ def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
     """Dumps of one printer: a thread seen again begins the next."""
     several = Counter(printer for printer, _ in {(_printer(one.row), one.thread) for one in threads})
     outermost = {_printer(one.row): one.thread for one in threads if _is_module(one)}
-    seen: Counter[tuple[Any, ...]] = Counter()
+    seen: defaultdict[tuple[Any, ...], count[int]] = defaultdict(count)
     rows = []
     for one in threads:
         key = (*_printer(one.row), one.thread)
-        own = reporter(one.row) | {
-            "pid": one.row["process"],
-            "thread": one.thread,
-            "thread_name": one.name,
-            "source": "threads",
-        }
-        frames = one.whole
-        own |= {"frames": frames, "snapshot": seen[key], "time_ns": one.row["time_ns"]}
+        own = reporter(one.row) | {"pid": one.row["process"], "thread": one.thread, "thread_name": one.name}
+        own |= {"frames": one.whole, "snapshot": next(seen[key]), "time_ns": one.row["time_ns"], "source": "threads"}
         if own["pid"] is None and _OF_SYSTEM_THREAD.search(one.row["text"]):
             main = outermost.get(_printer(one.row), one.thread if several[_printer(one.row)] == 1 else None)
             own["pid"] = int(main) if main is not None and len(main) <= _PID_DIGITS else None
         is_main = one.name == "MainThread" or _is_module(one)
         rows.append(own | {"is_main": is_main or several[_printer(one.row)] == 1})
-        seen[key] += 1
     return rows
 
 
@@ -134,14 +126,9 @@ def _is_module(one: _Thread) -> bool:
 PARSER = LineParser(
     name="thread_traces",
     anchors=(
-        b"tack trace:",
-        b"raceback for thread ",
-        b"hreadID",
-        b"hread ID",
-        b"tack of thread",
-        b"tack for thread",
+        b"tack trace:", b"raceback for thread ", b"hreadID", b"hread ID", b"tack of thread", b"tack for thread",
         b"hread ident",
     ),
     parse=parse,
     after=AFTER,
-)
+)  # fmt: skip

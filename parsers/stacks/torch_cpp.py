@@ -65,11 +65,10 @@ def parse(lines: pl.DataFrame) -> Tables:
                 last = None
             continue
         places.append((row["file"], row["line"]))
-        line = found.groupdict().get("line")
         if len(owner["frames"]) < MAX_FRAMES:
-            owner["frames"].append(
-                {"function": found["function"], "file": found["file"], "line": int(line) if line else None}
-            )
+            line = found.groupdict().get("line")
+            frame = {"function": found["function"], "file": found["file"], "line": int(line) if line else None}
+            owner["frames"].append(frame)
     whole = [block for block in stacks if block["frames"]]
     return tables_of(stacks=whole, claimed=claimed(dict.fromkeys(places)))
 

@@ -31,7 +31,7 @@ MAX_FIELDS = 2_000_000
 _NAME = regex(r"(?:^|/)(\d{5})-(\d{5})\.stacktrace$")
 _LINE = regex(r"(?P<file>.+):(?P<line>\d{1,9})$")
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_SEVEN_BITS = 0x7F
+_SEVEN_BITS, _VARINT_BYTES = 0x7F, 10
 
 
 class _Cut(ValueError):
@@ -69,11 +69,8 @@ def parse(source: Source) -> Tables:
     rows = [*_threads(python, pid, 7, "py-spy", problems), *_threads(native, pid, 3, "gdb", problems)]
     rows = [row | told | {"record": record} for record, row in enumerate(rows)]
     claim = told | {"pid": pid, "world_size": int(named[2]) if named else None, "how": "xpu_timer stack", "record": 0}
-    return tables_of(
-        stacks=rows,
-        ranks=[claim] if pid is not None else [],
-        unread=[problem | {"file": source.path} for problem in problems[:100]],
-    )
+    unread = [problem | {"file": source.path} for problem in problems[:100]]
+    return tables_of(stacks=rows, ranks=[claim] if pid is not None else [], unread=unread)
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
@@ -100,15 +97,11 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            break
-        byte = data[at]
-        value |= (byte & _SEVEN_BITS) << shift
-        at += 1
+    for nth, byte in enumerate(data[at : at + _VARINT_BYTES]):
+        value |= (byte & _SEVEN_BITS) << 7 * nth
         if byte <= _SEVEN_BITS:
-            return value & ((1 << 64) - 1), at
-    raise _Cut(f"a number at byte {at}")
+            return value & ((1 << 64) - 1), at + nth + 1
+    raise _Cut(f"a number at byte {min(at + _VARINT_BYTES, len(data))}")
 
 
 def _threads(
@@ -142,14 +135,10 @@ def _threads(
 
 
 def _frame(said: dict[int, Any]) -> dict[str, Any]:
-    file = _text(said.get(2))
-    if file in ("??", None):
-        file, line = None, None
-    elif found := _LINE.match(file or ""):
-        file, line = found["file"], int(found["line"])
-    else:
-        line = None
-    return {"function": _text(said.get(1)), "file": file, "line": line}
+    function, file = _text(said.get(1)), _text(said.get(2))
+    if found := _LINE.match(file or ""):
+        return {"function": function, "file": found["file"], "line": int(found["line"])}
+    return {"function": function, "file": None if file == "??" else file, "line": None}
 
 
 def _small(value: Any) -> int | None:

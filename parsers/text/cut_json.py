@@ -35,24 +35,24 @@ def load_object(data: bytes, split: str) -> tuple[dict[str, Any], str | None]:
 
 def _salvage(text: str, split: str) -> tuple[dict[str, Any], str]:
     found: dict[str, Any] = {}
-    place = _skip(text, 0)
+    place = skipped(text, 0)
     if text[place : place + 1] != "{":
         raise Refused("not a JSON object")
     decode = json.JSONDecoder().raw_decode
     place += 1
     try:
-        while text[place := _skip(text, place)] != "}":
+        while text[place := skipped(text, place)] != "}":
             key, place = decode(text, place)
-            place = _skip(text, place)
+            place = skipped(text, place)
             if not isinstance(key, str) or text[place] != ":":
                 break
-            place = _skip(text, place + 1)
+            place = skipped(text, place + 1)
             if key == split and text[place] == "[":
                 found[key] = []
                 place = _elements(text, place + 1, found[key])
             else:
                 found[key], place = decode(text, place)
-            place = _skip(text, place)
+            place = skipped(text, place)
             if text[place] == ",":
                 place += 1
     except (ValueError, RecursionError, IndexError):
@@ -63,10 +63,10 @@ def _salvage(text: str, split: str) -> tuple[dict[str, Any], str]:
 def _elements(text: str, place: int, into: list[Any]) -> int:
     """Appends complete elements; the place after the closing bracket. Raises where the text ends or breaks."""
     decode = json.JSONDecoder().raw_decode
-    while text[place := _skip(text, place)] != "]":
+    while text[place := skipped(text, place)] != "]":
         value, place = decode(text, place)
         into.append(value)
-        place = _skip(text, place)
+        place = skipped(text, place)
         if text[place] == ",":
             place += 1
         elif text[place] != "]":
@@ -74,6 +74,7 @@ def _elements(text: str, place: int, into: list[Any]) -> int:
     return place + 1
 
 
-def _skip(text: str, place: int) -> int:
+def skipped(text: str, place: int) -> int:
+    """The place behind the blanks that stand at one."""
     space = _SPACE.match(text, place)
     return space.end() if space else place

@@ -16,12 +16,8 @@ from parsers.text.patterns import regex
 from parsers.text.vocabulary import phase_words, way_words
 
 Sort = Literal["work", "host", "wait", "whole"]
-_SORTS: tuple[tuple[Sort, str], ...] = (
-    ("wait", "wait"),
-    ("host", "host"),
-    ("work", "work"),
-    ("wait", "bare"),
-)  # first wins
+# First wins.
+_SORTS: tuple[tuple[Sort, str], ...] = (("wait", "wait"), ("host", "host"), ("work", "work"), ("wait", "bare"))
 
 UNITS: Mapping[str, float] = {
     "ms": 1.0, "msec": 1.0, "millis": 1.0, "milliseconds": 1.0, "us": 1e-3, "usec": 1e-3, "s": 1e3, "sec": 1e3,
@@ -52,7 +48,7 @@ def figure(name: str) -> Figure | None:
     """`forward_ms` → (forward, 1.0, true); null where it names no time of one step."""
     if _RATE.search(name.lower()):
         return None
-    words = [word for word in _WORD.split(_HUMP.sub("_", name).lower()) if word]
+    words = _words(_HUMP.sub("_", name))
     factor, is_time = None, False
     while words and (words[-1] in UNITS or words[-1] in _TIMES - {"last"}) and words != ["dt"]:
         factor = UNITS.get(words[-1], factor)
@@ -69,14 +65,23 @@ def figure(name: str) -> Figure | None:
     return Figure("_".join(words), factor, is_time)
 
 
+def _words(name: str) -> list[str]:
+    return [word for word in _WORD.split(name.lower()) if word]
+
+
 @lru_cache(maxsize=4096)
 def sort_of(phase: str) -> Sort | None:
     """What is done in a phase: work of the device, of the host, waiting for others, or the whole step; null if unknown."""
-    words = [word for word in _WORD.split(phase.lower()) if word]
+    words = _words(phase)
     if words and _whole().intersection(words) and _whole().union(phase_words("of_whole")).issuperset(words):
         return "whole"
     text = f"_{'_'.join(words)}_"
     return next((sort for sort, known in _SORTS if any(f"_{word}_" in text for word in phase_words(known))), None)
+
+
+def is_timed(name: str) -> bool:
+    """Does a name say that it is a time, or tell a phase that is known?"""
+    return (said := figure(name)) is not None and (said.is_time or sort_of(said.phase) is not None)
 
 
 class Way(NamedTuple):
@@ -89,10 +94,9 @@ class Way(NamedTuple):
 @lru_cache(maxsize=4096)
 def way_of(phase: str) -> Way:
     """`forward-recv` → (1, receive)."""
-    words = {word for word in _WORD.split(_HUMP.sub("_", phase).lower()) if word}
-    along, against, send, receive = (
-        not words.isdisjoint(way_words(use)) for use in ("along", "against", "send", "receive")
-    )
+    words = {*_words(_HUMP.sub("_", phase))}
+    uses = ("along", "against", "send", "receive")
+    along, against, send, receive = (not words.isdisjoint(way_words(use)) for use in uses)
     transfer: Literal["send", "receive"] | None = "send" if send and not receive else "receive" if receive else None
     return Way(0 if along == against else 1 if along else -1, transfer)
 

@@ -68,14 +68,15 @@ def _opened(open_file: Callable[[], BinaryIO], encoding: str) -> BinaryIO:
     return io.BufferedReader(_Utf8(open_file(), encoding), _CHUNK)
 
 
-class _Utf8(io.RawIOBase):
-    """The text of a stream in UTF-8, without its mark; half a unit at the end of a cut file is a replacement character."""
+class _Made(io.RawIOBase):
+    """A stream that is made of another, piece by piece."""
 
-    def __init__(self, stream: BinaryIO, encoding: str) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
-        self._left = self._decoder.decode(stream.read(4)).removeprefix("\ufeff").encode()
-        self._is_over = False
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._left, self._is_over = stream, b"", False
+
+    def _next(self) -> bytes:
+        """What the next piece becomes; `_is_over` is set where there is none."""
+        raise NotImplementedError
 
     def readable(self) -> bool:
         return True
@@ -83,9 +84,7 @@ class _Utf8(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
         while not self._left and not self._is_over:
-            chunk = self._stream.read(_CHUNK)
-            self._is_over = not chunk
-            self._left = self._decoder.decode(chunk, final=self._is_over).encode()
+            self._left = self._next()
         size = min(len(view), len(self._left))
         view[:size], self._left = self._left[:size], self._left[size:]
         return size
@@ -93,6 +92,20 @@ class _Utf8(io.RawIOBase):
     def close(self) -> None:
         self._stream.close()
         super().close()
+
+
+class _Utf8(_Made):
+    """The text of a stream in UTF-8, without its mark; half a unit at the end of a cut file is a replacement character."""
+
+    def __init__(self, stream: BinaryIO, encoding: str) -> None:
+        super().__init__(stream)
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._left = self._decoder.decode(stream.read(4)).removeprefix("\ufeff").encode()
+
+    def _next(self) -> bytes:
+        chunk = self._stream.read(_CHUNK)
+        self._is_over = not chunk
+        return self._decoder.decode(chunk, final=self._is_over).encode()
 
 
 def _has_form(head: bytes, encoding: str) -> bool:
@@ -119,27 +132,13 @@ def without_prefix(open_file: Callable[[], BinaryIO], before: bytes) -> BinaryIO
     return io.BufferedReader(_Without(open_file(), before), _CHUNK)
 
 
-class _Without(io.RawIOBase):
+class _Without(_Made):
     def __init__(self, stream: BinaryIO, before: bytes) -> None:
-        self._stream, self._before = stream, before
-        self._left = b""
-        self._is_start = True
+        super().__init__(stream)
+        self._before, self._is_start = before, True
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, into: Any) -> int:
-        while not self._left:
-            piece = self._stream.readline(_CHUNK)
-            if not piece:
-                return 0
-            self._left = piece.removeprefix(self._before) if self._is_start else piece
-            self._is_start = piece.endswith(b"\n")
-        taken = self._left[: len(into)]
-        into[: len(taken)] = taken
-        self._left = self._left[len(taken) :]
-        return len(taken)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
+    def _next(self) -> bytes:
+        piece = self._stream.readline(_CHUNK)
+        found = piece.removeprefix(self._before) if self._is_start else piece
+        self._is_over, self._is_start = not piece, piece.endswith(b"\n")
+        return found

@@ -132,9 +132,7 @@ class _Outline:
 
     def _entry(self, number: int, indent: int, text: str) -> bool:
         while text == "-" or text.startswith("- "):
-            while self._levels and (
-                self._levels[-1].indent > indent or (self._levels[-1].indent == indent and self._levels[-1].is_item)
-            ):
+            while self._levels and (self._levels[-1].indent, self._levels[-1].is_item) >= (indent, True):
                 self._levels.pop()
             parent = self._parent()
             at = self._counts.get(parent, 0)
@@ -203,14 +201,8 @@ def _followed(own: list[Leaf]) -> list[Leaf]:
             continue
         told = {leaf.path[: at + 1] for leaf in own if leaf.path[:at] == to}
         moved = [((*to, *leaf.path[len(from_) :]), leaf) for leaf in own if leaf.path[: len(from_)] == from_]
-        own = [
-            *own,
-            *(
-                leaf._replace(path=path, line=alias.line)
-                for path, leaf in moved
-                if len(path) > at and path[: at + 1] not in told
-            ),
-        ]
+        added = ((path, leaf) for path, leaf in moved if len(path) > at and path[: at + 1] not in told)
+        own = [*own, *(leaf._replace(path=path, line=alias.line) for path, leaf in added)]
         if len(own) > _LEAVES:
             break
     return own

@@ -166,9 +166,8 @@ def quantity_of(metric: str) -> tuple[str | None, str | None]:
     elif found := _LABELS.match(metric):
         labels = dict(_LABEL.findall(found["labels"]))
         name = found["name"]
-        part = "/".join(
-            labels[key] for key in ("device", "hca", "interface", "ifname", "port", "link") if key in labels
-        )
+        keys = ("device", "hca", "interface", "ifname", "port", "link")
+        part = "/".join(labels[key] for key in keys if key in labels)
     return _BY_NAME.get(_NOT_WORD.sub("_", name.split(" [")[0].strip().lower())), part or None
 
 
@@ -205,11 +204,8 @@ def with_quantities(devices: pl.DataFrame) -> pl.DataFrame:
     if devices.is_empty():
         return devices
     names = devices["metric"].drop_nulls().unique(maintain_order=True).to_list()
-    told = {name: quantity_of(name) for name in names}
-    known = pl.DataFrame(
-        {"metric": names, "_quantity": [one for one, _ in told.values()], "_part": [part for _, part in told.values()]},
-        schema={"metric": pl.String, "_quantity": pl.String, "_part": pl.String},
-    )
+    told = [(name, *quantity_of(name)) for name in names]
+    known = pl.DataFrame(told, schema=dict.fromkeys(("metric", "_quantity", "_part"), pl.String), orient="row")
     rows = devices.join(known, on="metric", how="left", maintain_order="left")
     bits = pl.col("text").str.strip_prefix("0x").str.to_integer(base=16, strict=False).cast(pl.Float64)
     is_hex = (pl.col("_quantity") == "throttle_reasons") & pl.col("text").str.starts_with("0x")

@@ -53,7 +53,7 @@ def is_believed(time_ns: int, basis: str | None) -> bool:
 
 
 _MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
+MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _NAMES = (  # of their beginnings in German, French, Spanish, Italian, Portuguese, Russian, Polish, Dutch, Turkish
     "jan ene gen янв sty oca", "feb fév fev фев lut şub", "mar mär mrt мар", "apr avr abr апр kwi nis", "may mai mag mei maj май мая",
     "jun juin giu июн cze haz", "juil jul lug июл lip tem", "aug aoû ago авг sie ağu", "sep set сен wrz eyl", "oct okt ott out окт paź eki",
@@ -113,7 +113,7 @@ def parse_time(text: str, around: Around | None = None) -> Stamp:
 def around(head: bytes) -> Around | None:
     """What the full stamps near the beginning of lines agree on; None where there are none."""
     found = _YEARS.findall(head)
-    return agreed(Around(int(iso or at), int(month or _MONTHS[name.decode()])) for iso, month, name, at in found)
+    return agreed(Around(int(iso or at), int(month or MONTHS[name.decode()])) for iso, month, name, at in found)
 
 
 def agreed(told: Iterable[Around]) -> Around | None:
@@ -217,10 +217,10 @@ def _named_month(text: str, around: Around | None) -> Stamp:
         month, day, at, clock, fraction = match.groups()
     elif (match := _SYSLOG.match(text)) and around is not None:
         month, day, clock, fraction = match.groups()
-        at = around.year_of(_MONTHS.get(month, 0))
+        at = around.year_of(MONTHS.get(month, 0))
     elif match := _OF_LOCALE.match(text):
         name, day, clock, at = match.groups()
         return _local(_ns(at, _month_of(name), day, clock, None))
     else:
         return NONE
-    return _local(_ns(at, _MONTHS.get(month) or _month_of(month), day, clock, fraction))
+    return _local(_ns(at, MONTHS.get(month) or _month_of(month), day, clock, fraction))

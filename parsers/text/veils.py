@@ -25,9 +25,8 @@ _VEIL = regex(
     r"|%([0-9A-Fa-f]{2})|&#[xX]([0-9A-Fa-f]{1,5});|&#([0-9]{1,6});"
 )
 _IGNORED = regex(f"[{_UNSEEN}\x1b]")
-VEILED = (
-    rf"[\x1b{_UNSEEN}]|\\[uxe0]|%[0-9A-Fa-f][0-9A-Fa-f]|&#"  # in a text without it nothing is veiled; for polars, too
-)
+# In a text without it nothing is veiled; for polars, too.
+VEILED = rf"[\x1b{_UNSEEN}]|\\[uxe0]|%[0-9A-Fa-f][0-9A-Fa-f]|&#"
 _WRITTEN_BEGINS = ("\\", "%", "&#")
 _ANY = regex(VEILED)
 

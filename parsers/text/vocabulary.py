@@ -32,16 +32,9 @@ _EMPTY = frozenset(("", "-", "null", "None", "N/A", "n/a"))
 _OF_PROCESS = ("rank", "local_rank", "node_rank", "world_size", "processes_per_node", "nodes")
 _ASIDE = regex(r"(?P<name>[^()]{1,60}?)[ _]?\((?P<aside>[^()]{1,40})\)")
 _FIGURES = ("loss", "grad_norm", "learning_rate")
-COPIES = (
-    "ema",
-    "swa",
-    "swag",
-    "polyak",
-    "averaged",
-    "shadow",
-    "teacher",
-    "student",
-)  # of the weights, beside those that are trained
+# Of the weights, beside those that are trained.
+COPIES = ("ema", "swa", "swag", "polyak", "averaged", "shadow", "teacher", "student")
+_USES = ("", "before", "after", "phase", "process", "way", "axis", "chinese", "pointing")
 _LONG = 8  # letters of a name that is written as one word
 _LOSSES = ("own", "plain", "of_all", "named")  # which of several is the training's: the first that one column alone is
 
@@ -66,19 +59,9 @@ class Meaning(NamedTuple):
 
 @cache
 def _table() -> dict[str, dict[str, Term]]:
-    """Use (`before`, `after`, `phase`, `process`, `way`, `axis`, `chinese`, `pointing`, or nothing) → name → its row."""
+    """Use, one of _USES → name → its row."""
     text = files("parsers").joinpath("data", "vocabulary.csv").read_text(encoding="utf-8")
-    made: dict[str, dict[str, Term]] = {
-        "": {},
-        "before": {},
-        "after": {},
-        "phase": {},
-        "process": {},
-        "way": {},
-        "axis": {},
-        "chinese": {},
-        "pointing": {},
-    }
+    made: dict[str, dict[str, Term]] = {use: {} for use in _USES}
     for row in csv.DictReader(text.splitlines()):
         use, _, meaning = row["meaning"].rpartition(":")
         made[use][row["name"]] = Term(meaning, row["unit"], row["space"], row["before"] == "any")
@@ -174,6 +157,11 @@ def meaning_of(name: str) -> Meaning | None:
     )
 
 
+def meant(name: str) -> str:
+    """The meaning alone of a name; nothing where nothing is known."""
+    return said.meaning if (said := meaning_of(name)) is not None else ""
+
+
 def _aside(name: str) -> Sequence[str]:
     """`train_loss(avg over workers)` → mean train loss: what stands in brackets behind a name says whose it is, in whatever words beside that one."""
     if (found := _ASIDE.fullmatch(name)) is None or is_of_evaluation(found["aside"]):
@@ -211,16 +199,14 @@ def _meaning(words: Sequence[str]) -> Meaning | None:
         sorts = [before[word].meaning if word in before else "named" for word in words[:at]]
         if "of_evaluation" in sorts or "derived" in sorts:
             return None
-        whose_is_told = (
-            {"of_rank", "of_all"} if term.meaning == "loss" else set()
-        )  # local_mse, where another mse is none
+        # local_mse, where another mse is none
+        whose_is_told = {"of_rank", "of_all"} if term.meaning == "loss" else set()
         if set(sorts) - {"neutral"} - whose_is_told and not term.takes_any:
             return None
         if "of_rank" in sorts and term.meaning == "grad_norm":
             return Meaning("own_grad_norm", term.unit, "local", "own")
-        is_named = "named" in sorts or (
-            term.meaning == "loss" and words[at] != "loss"
-        )  # nll beside loss is a part of it
+        # nll beside loss is a part of it
+        is_named = "named" in sorts or (term.meaning == "loss" and words[at] != "loss")
         sort = "own" if "of_rank" in sorts else "named" if is_named else "of_all" if "of_all" in sorts else "plain"
         return Meaning(term.meaning, term.unit, term.space, sort)
     return None
@@ -286,10 +272,8 @@ def columns(names: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
     for name, said in sorted(known, key=lambda pair: order.get(pair[1].meaning, 0)):
         made.setdefault(said.meaning, []).append(name)
     for meaning in ("loss", "grad_norm"):
-        sorted_out = [
-            [name for name, said in known if (said.meaning, said.sort) == (meaning, sort)] for sort in _LOSSES
-        ]
-        if chosen := next((alone for alone in sorted_out if len(alone) == 1), None):
+        by_sort = ([name for name, said in known if (said.meaning, said.sort) == (meaning, one)] for one in _LOSSES)
+        if chosen := next((alone for alone in by_sort if len(alone) == 1), None):
             made[meaning] = chosen
         else:
             made.pop(meaning, None)

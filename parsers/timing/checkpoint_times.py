@@ -17,7 +17,7 @@ import polars as pl
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform
 from parsers.text.durations import UNIT, UNITS
-from parsers.training.progress import with_reporter
+from parsers.training.progress import number, whole, with_reporter
 
 _SUBJECT = r"(?i)(?:\b|_)(checkpoint|ckpt|state[_ ]?dict)"
 _WRITES = r"(?i)\b(?:wrote|writ(?:e|ten|ing)|sav(?:e|ed|ing)|dump(?:ed)?|upload(?:ed)?|flush(?:ed)?)\b"
@@ -34,17 +34,15 @@ def parse(lines: pl.DataFrame) -> Tables:
     text = pl.col("text")
     known = with_reporter(lines).filter(text.str.contains(_SUBJECT) & ~text.str.contains(_BESIDE))
     waits, writes = text.str.extract(_WAITS, 1), text.str.contains(_WRITES)
-    size = text.str.extract(_SIZE, 1).cast(pl.Float64, strict=False)
-    factor = (
-        text.str.extract(_LASTED, 2).str.to_lowercase().replace_strict(UNITS, default=None, return_dtype=pl.Float64)
-    )
-    unit = text.str.extract(_SIZE, 2).str.to_uppercase().replace_strict(_SIZES, default=None, return_dtype=pl.Float64)
+    lasted, size = text.str.extract(_LASTED, 2).str.to_lowercase(), text.str.extract(_SIZE, 2).str.to_uppercase()
+    factor = lasted.replace_strict(UNITS, default=None, return_dtype=pl.Float64)
+    unit = size.replace_strict(_SIZES, default=None, return_dtype=pl.Float64)
     rows = known.with_columns(
-        step=text.str.extract(_STEP, 1).cast(pl.Int64, strict=False),
+        step=whole(_STEP),
         name=pl.coalesce(waits, pl.when(writes).then(text.str.extract(_SUBJECT, 1))),
         phase=pl.when(waits.is_not_null()).then(pl.lit("barrier")).otherwise(pl.lit("checkpoint")),
-        value_ms=text.str.extract(_LASTED, 1).cast(pl.Float64, strict=False) * factor,
-        tokens=pl.when(waits.is_null()).then(size * unit).cast(pl.Int64, strict=False),
+        value_ms=number(_LASTED) * factor,
+        tokens=pl.when(waits.is_null()).then(number(_SIZE) * unit).cast(pl.Int64, strict=False),
     ).filter(pl.all_horizontal(pl.col("step", "name", "value_ms").is_not_null()))
     columns = ("rank", "host", "step", "phase", "name", "value_ms", "tokens", "time_ns", "file", "line")
     return {"timings": conform("timings", rows.select(*columns, pl.lit(0, dtype=pl.Int64).alias("level")))}

@@ -73,10 +73,8 @@ def _of_hosts(text: str) -> list[dict[str, Any]]:
         first, last = map(int, own.split("-"))
         if first != len(found) or last < first or last - first > 4096:
             return []
-        found += [
-            {"rank": rank, "host": host, "local_rank": rank - first, "how": "hosts and their ranks"}
-            for rank in range(first, last + 1)
-        ]
+        common = {"host": host, "how": "hosts and their ranks"}
+        found += [common | {"rank": rank, "local_rank": rank - first} for rank in range(first, last + 1)]
     return [one | {"world_size": len(found)} for one in found]
 
 

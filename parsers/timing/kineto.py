@@ -84,8 +84,7 @@ def _phase(category: str, name: str) -> str | None:
             return "optimizer"
         if name.startswith("enumerate(DataLoader)"):
             return "data"
-        if name == "backward":
-            return "backward"
+        return "backward" if name == "backward" else None
     return None
 
 
@@ -141,7 +140,8 @@ class _Trace:
             while is_inside:
                 position = _skip(text, position)
                 if text[position : position + 1] == "]":
-                    self.rank = self._late_rank(text[position:])
+                    if self.rank is None and (late := _RANK.search(text, position)):
+                        self.rank = integer(late[1])
                     return
                 try:
                     value, position = decoder.raw_decode(text, position)
@@ -158,10 +158,6 @@ class _Trace:
                 self.reason = "an event that does not end"
                 return
         self.reason = self.reason or "the trace ends in the middle"
-
-    def _late_rank(self, rest: str) -> int | None:
-        found = _RANK.search(rest)
-        return self.rank if self.rank is not None or found is None else integer(found[1])
 
     def _pieces(self) -> Iterator[str]:
         with opened(self.source) as stream:

@@ -98,12 +98,10 @@ class _Reader:
     def _timers(self, row: Row, text: str) -> None:
         if found := list(_TIMER.finditer(text)):
             for one in found:
-                only = _number(one["only"])
-                high = only if only is not None else _number(one["high"])
+                high = _number(one["only"]) if one["only"] else _number(one["high"])
                 self._timing(row, one["name"].strip(), min_ms=_number(one["low"]), max_ms=high)
         elif (one_rank := _RANK.match(text)) and self.name:
-            rank = integer(one_rank["rank"])
-            self._timing(row, self.name, value_ms=_number(one_rank["ms"]), rank=rank)
+            self._timing(row, self.name, value_ms=_number(one_rank["ms"]), rank=integer(one_rank["rank"]))
         elif section := _SECTION.match(text):
             self.name = section["name"]
             self.claimed.append((row["file"], row["line"]))
@@ -111,24 +109,15 @@ class _Reader:
             self.is_open = False
 
     def _timing(self, row: Row, name: str, **columns: Any) -> None:
-        who = reporter(row)
-        place = {"host": None, "file": who["file"], "line": who["line"], "time_ns": row["time_ns"], "step": self.step}
+        place = {name: row[name] for name in ("file", "line", "time_ns")} | {"step": self.step}
         phase = next((phase for phase, words in _PHASES if any(word in name for word in words)), "other")
         self.timings.append(place | {"phase": phase, "name": name, "level": 0} | columns)
 
     def _initialized(self, row: Row, found: re.Match[str]) -> None:
-        seconds, who = _number(found["seconds"]), reporter(row)
-        if seconds is not None:
-            place = {
-                "rank": who["rank"],
-                "host": None,
-                "file": who["file"],
-                "line": who["line"],
-                "time_ns": row["time_ns"],
-            }
-            self.timings.append(
-                place | {"phase": "init", "name": found["name"], "value_ms": seconds * 1000, "level": 0}
-            )
+        if (seconds := _number(found["seconds"])) is not None:
+            place = {name: row[name] for name in ("file", "line", "time_ns")} | {"rank": reporter(row)["rank"]}
+            told = {"phase": "init", "name": found["name"], "value_ms": seconds * 1000, "level": 0}
+            self.timings.append(place | told)
 
     def _straggler(self, row: Row, pairs: list[re.Match[str]]) -> None:
         ends: dict[str, dict[str, Any]] = {}
@@ -150,10 +139,8 @@ class _Reader:
         self._event(row, ranks if found["end"] == "Bottom" else None, {"end": found["end"].lower(), "tflops": values})
 
     def _event(self, row: Row, ranks: list[int] | None, detail: dict[str, Any]) -> None:
-        told = json.dumps(detail, sort_keys=True)
-        self.events.append(
-            event(row, "straggler", rank=None, severity="info", step=self.step, names_ranks=ranks, detail=told)
-        )
+        told = {"step": self.step, "names_ranks": ranks, "detail": json.dumps(detail, sort_keys=True)}
+        self.events.append(event(row, "straggler", rank=None, severity="info", **told))
 
 
 def _number(text: str | None) -> float | None:

@@ -33,9 +33,8 @@ _STEP = regex(r"(\d{1,12})$")
 def accepts(_path: str, head: bytes) -> bool:
     """By the header of the table, or the first keys of the other file."""
     start = head[:32768]
-    return start.lstrip(b"\xef\xbb\xbf").startswith(b"Step,Type,Index,") or (
-        start.lstrip()[:1] == b"{" and b'"Communication Time Info"' in start
-    )
+    is_document = start.lstrip()[:1] == b"{" and b'"Communication Time Info"' in start
+    return is_document or start.lstrip(b"\xef\xbb\xbf").startswith(b"Step,Type,Index,")
 
 
 def parse(source: Source) -> Tables:
@@ -63,10 +62,9 @@ def _steps(source: Source) -> Tables:
                 claimed.append(place)
                 continue
             common = place | {"rank": rank, "step": whole(said.get("Step")), "level": 0}
-            measured = ((phase, real(said.get(name))) for name, phase in _PHASES.items())
-            rows += [
-                common | {"phase": phase, "value_ms": value / 1e3} for phase, value in measured if value is not None
-            ]
+            for name, phase in _PHASES.items():
+                if (value := real(said.get(name))) is not None:
+                    rows.append(common | {"phase": phase, "value_ms": value / 1e3})
         elif text.strip():
             unread.append(place | {"reason": f"{len(values)} values for {len(names)} columns"})
     return tables_of(timings=rows, claimed=claimed, unread=unread)

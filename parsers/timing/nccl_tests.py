@@ -48,28 +48,15 @@ def parse(lines: pl.DataFrame) -> Tables:
         place = {"file": row["file"], "line": row["line"]}
         if found := _ROW.match(row["raw"]) or _ROW.match(row["text"]):
             name = f"{found['type']} {found['op']} {found['size']} B"
-            same = place | {
-                "rank": None,
-                "host": reporter(row)["host"],
-                "phase": "comm",
-                "name": name,
-                "time_ns": row["time_ns"],
-            }
-            timings += [
-                same | {"level": level, "value_ms": float(found[f"{way}_time"]) / 1000}
-                for level, way in ((1, "out"), (2, "in"))
-            ]
+            same = place | {"host": reporter(row)["host"], "phase": "comm", "name": name, "time_ns": row["time_ns"]}
+            for level, way in ((1, "out"), (2, "in")):
+                timings.append(same | {"level": level, "value_ms": float(found[f"{way}_time"]) / 1000})
             if wrong := max(_wrong(found["out_wrong"]), _wrong(found["in_wrong"])):
                 events.append(event(row, "other", severity="error", code="wrong_result", value=wrong))
         elif named := _RANK.match(row["text"]):
-            claim = {
-                "rank": int(named["rank"]),
-                "pid": int(named["pid"]),
-                "host": named["host"],
-                "device_index": int(named["device"]),
-            }
+            claim = {"rank": int(named["rank"]), "pid": int(named["pid"]), "device_index": int(named["device"])}
             pci = named["bus"].lower() if ":" in named["bus"] else None
-            ranks.append(place | claim | {"pci": pci, "how": "nccl-tests"})
+            ranks.append(place | claim | {"host": named["host"], "pci": pci, "how": "nccl-tests"})
         elif _TITLE.match(row["text"]):
             known.append((row["file"], row["line"]))
     return tables_of(timings=timings, ranks=ranks, events=events, claimed=claimed(known))  # fmt: skip

@@ -21,12 +21,8 @@ _FACTORS: Mapping[str, float] = {**UNITS, "ns": 1e-6}
 def tells(names: Iterable[str]) -> bool:
     """By the names of the columns: a step, an operation, its start and its end or length."""
     meant = vocabulary.meanings(sorted(names))
-    return (
-        {"step", "begin"} <= meant
-        and bool(meant.intersection(_WHAT))
-        and bool(meant & {"duration", "length", "finish"})
-        and not meant & {"tensor", "module", "loss"}
-    )
+    is_timed = {"step", "begin"} <= meant and not meant.isdisjoint(("duration", "length", "finish"))
+    return is_timed and not meant.isdisjoint(_WHAT) and meant.isdisjoint(("tensor", "module", "loss"))
 
 
 def of_frame(
@@ -72,19 +68,15 @@ def of_frame(
 def _whole(frame: pl.DataFrame, names: Any, otherwise: int | None) -> pl.Series:
     if not names:
         return pl.repeat(otherwise, frame.height, dtype=pl.Int64, eager=True)
-    column: pl.Series = frame[names[0]]
-    return column.cast(pl.Int64, strict=False)
+    return frame.get_column(names[0]).cast(pl.Int64, strict=False)
 
 
 def _ms(frame: pl.DataFrame, name: str, like: str = "") -> tuple[str, pl.Series]:
     """(unit, milliseconds) of a column; `like`: the unit where its name tells none."""
     values = frame[name]
     if values.dtype == pl.String:
-        values = (
-            pl.Series(name, values.cast(pl.Int64, strict=False))
-            if values.str.contains(r"^[-+]?\d+$").all()
-            else values.cast(pl.Float64, strict=False)
-        )
+        is_whole = values.str.contains(r"^[-+]?\d+$").all()
+        values = values.cast(pl.Int64 if is_whole else pl.Float64, strict=False)
     meant = vocabulary.meaning_of(name)
     unit = (meant.unit if meant is not None else "") or like
     if not unit:

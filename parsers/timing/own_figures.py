@@ -15,8 +15,6 @@ Source: this project's own samples.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from io import BytesIO
 from itertools import islice, pairwise
 from typing import Any
 
@@ -67,13 +65,10 @@ def accepts(path: str, head: bytes) -> bool:
 
 def _of_steps(path: str, head: bytes) -> Iterator[Mapping[str, Any]]:
     """The records at the head of a file that tell a step, and nothing that is for others."""
-    told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
-    rows = (said for _, _, said in told if said is not framings.HEADER and said)
-    return (one for one in islice(rows, _SAMPLE) if _is_of_step(vocabulary.meanings(one)))
-
-
-def _is_of_step(meant: frozenset[str]) -> bool:
-    return "step" in meant and not meant & (_WITHIN - _PARTS - {"time"})
+    for one in islice(framings.records(path, head), _SAMPLE):
+        meant = vocabulary.meanings(one)
+        if "step" in meant and meant.isdisjoint(_WITHIN - _PARTS - {"time"}):
+            yield one
 
 
 def _is_of_parts(path: str, head: bytes) -> bool:
@@ -120,9 +115,7 @@ def _counter(path: str, head: bytes) -> str | None:
 
 def _sample(path: str, head: bytes) -> list[Mapping[str, Any]]:
     """The first records."""
-    whole_lines = head[: head.rfind(b"\n") + 1]
-    told = framings.rows(Source(path, len(whole_lines), partial(BytesIO, whole_lines)))
-    return list(islice((said for _, _, said in told if said is not framings.HEADER and said), _SAMPLE))
+    return list(islice(framings.records(path, head[: head.rfind(b"\n") + 1]), _SAMPLE))
 
 
 def _counts(cells: Sequence[int | None]) -> bool:

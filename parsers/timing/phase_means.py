@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from parsers.forms import framings
 from parsers.forms.reading import real, whole
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, tables_of
+from parsers.schema.tables import Tables
 from parsers.text import vocabulary
 from parsers.text.durations import figure, sort_of
 from parsers.text.rank_list import RANKS
@@ -71,21 +71,10 @@ def columns_of(names: tuple[str, ...]) -> Sequence[Column]:
 
 def parse(source: Source) -> Tables:
     """timings; `unread` for rows of nobody."""
-    timings: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
-    unread: list[dict[str, Any]] = []
-    for number, _, said in framings.rows(source):
-        place = {"file": source.path, "line": number}
-        if said is framings.HEADER:
-            claimed.append(place)
-        elif said is not None and (made := [*_timed(said)]):
-            timings += [place | one for one in made]
-        else:
-            unread.append(place | {"reason": "times of nobody who is known"})
-    return tables_of(timings=timings, claimed=claimed, unread=unread)
+    return framings.read_table(source, "timings", _timed, "times of nobody who is known")
 
 
-def _timed(said: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _timed(said: Mapping[str, Any], _text: str) -> Iterator[dict[str, Any]]:
     rank = whole(vocabulary.told(said).get("rank"))
     if rank is None or not 0 <= rank < RANKS:
         return

@@ -43,11 +43,8 @@ def accepts(path: str, head: bytes) -> bool:
     if form == "curve":
         return name_of(path) is not None
     told = bare_names(list(names_in(names).values()), name_of(path))
-    if (
-        form in (None, "objects")
-        or not has_figures(frozenset(told), is_of_ranks=len(told) < len(names))
-        or _is_version_1(names, path, head)
-    ):
+    is_told = form not in (None, "objects") and has_figures(frozenset(told), is_of_ranks=len(told) < len(names))
+    if not is_told or _is_version_1(names, path, head):
         return False
     if form == "blocks":  # its lines are nobody else's then: they must be what they look like
         return figures(framings.first(path, head), {"file": path, "line": None, "time_ns": None}) is not None

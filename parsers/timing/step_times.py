@@ -71,25 +71,18 @@ def parse(lines: pl.DataFrame) -> Tables:
 def _named(known: pl.DataFrame) -> pl.DataFrame:
     """Rows of pairs → name, value, `shown` (the factor of a unit behind the figure), phase, factor, is_time, sort."""
     pair = pl.col("pair")
+    unit = pair.str.extract(rf"[0-9] ?({durations.UNIT})$", 1)
     found = known.with_columns(
         name=pair.str.extract(rf"^({_NAME})[ :=]{{1,3}}[0-9]", 1),
         value=pair.str.extract(rf"[ :=]({_VALUE}) ?[a-z]*$", 1).cast(pl.Float64, strict=False),
-        shown=pair.str.extract(rf"[0-9] ?({durations.UNIT})$", 1).replace_strict(
-            durations.UNITS, default=None, return_dtype=pl.Float64
-        ),
+        shown=unit.replace_strict(durations.UNITS, default=None, return_dtype=pl.Float64),
     )
-    rows = [
-        (name, said.phase, said.factor, said.is_time, durations.sort_of(said.phase))
-        for name in found["name"].drop_nulls().unique().to_list()
-        if (said := _STEPS_OWN if _is_bare(name) else durations.figure(name)) is not None
-    ]
+    names = found["name"].drop_nulls().unique().to_list()
+    said = ((name, _STEPS_OWN if name.lower() in ("time", "took") else durations.figure(name)) for name in names)
+    rows = [(name, *one, durations.sort_of(one.phase)) for name, one in said if one is not None]
     schema = {"name": pl.String, "phase": pl.String, "factor": pl.Float64, "is_time": pl.Boolean, "sort": pl.String}
     told = pl.DataFrame(rows, schema=schema, orient="row")
     return found.join(told, on="name", maintain_order="left").filter(pl.col("value").is_finite())
-
-
-def _is_bare(name: str) -> bool:
-    return name.lower() in ("time", "took")
 
 
 def _timed(rows: pl.DataFrame) -> pl.DataFrame:
@@ -102,17 +95,12 @@ def _timed(rows: pl.DataFrame) -> pl.DataFrame:
     is_whole = pl.col("sort") == "whole"
     step = pl.when(is_whole & pl.col("is_said")).then(pl.col("value_ms")).max().over(_LINE)
     # Or the line says of nothing else what it took: the parts of a step, each with its fraction.
-    is_part = (
-        ~pl.col("is_said") & pl.col("sort").is_in(["work", "host", "wait"]) & pl.col("pair").str.contains(r"\d\.\d")
-    )
+    is_part = pl.col("sort").is_in(["work", "host", "wait"]) & pl.col("pair").str.contains(r"\d\.\d")
+    is_part &= ~pl.col("is_said")
     parted = pl.when(is_part).then(pl.col("phase")).drop_nulls().n_unique().over(_LINE) >= _PARTS
     parted &= pl.when(is_part).then(pl.col("sort")).drop_nulls().n_unique().over(_LINE) >= _SORTS
-    bare = (
-        ~pl.col("is_said")
-        & ~is_whole
-        & ((pl.col("value_ms") <= step) | (step.is_null() & is_part & parted)).fill_null(False)
-    )
-    rows = rows.filter(pl.col("sort").is_not_null() & (pl.col("is_said") | bare))
+    is_within = ((pl.col("value_ms") <= step) | (step.is_null() & is_part & parted)).fill_null(False)
+    rows = rows.filter(pl.col("sort").is_not_null() & (pl.col("is_said") | (~is_whole & is_within)))
     parts = pl.when(pl.col("sort") != "whole").then(pl.col("value_ms")).sum().over(_LINE)
     is_total = pl.col("phase").str.contains("total")
     rows = rows.filter(pl.col("name").str.to_lowercase() != "time")
@@ -121,11 +109,6 @@ def _timed(rows: pl.DataFrame) -> pl.DataFrame:
 
 PARSER = LineParser(
     name="step_times",
-    anchors=(
-        b"_time",
-        b"_ms",
-        b"timing_s/",
-        *(f"{word}{end}".encode() for word in _WORDS for end in " :="),
-    ),
+    anchors=(b"_time", b"_ms", b"timing_s/", *(f"{word}{end}".encode() for word in _WORDS for end in " :=")),
     parse=parse,
 )

@@ -32,13 +32,11 @@ def parse(lines: pl.DataFrame) -> Tables:
     known = with_reporter(lines)
     text = pl.col("text")
     pipeline = known.filter(text.str.contains(_PIPELINE))
-    loss = number(rf"\bsteps: [0-9]+ loss: {NUMBER}")
     whole_lines = rows(
         pipeline,
         "deepspeed",
         step=whole(_PIPELINE),
-        loss=loss,
-        loss_seen=loss.is_not_null(),
+        loss=number(rf"\bsteps: [0-9]+ loss: {NUMBER}"),
         elapsed_ms=number(rf"iter time \(s\): {NUMBER}") * 1000,
     )
     reported = known.filter(text.str.contains(_REPORT)).with_columns(

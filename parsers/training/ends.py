@@ -94,12 +94,8 @@ def happenings(lines: pl.DataFrame, said: Said) -> tuple[pl.DataFrame, pl.DataFr
     is_last = _IS_LAST if said.finds(_OF_LAST) else nothing
     is_closing = text.str.contains(_CLOSING) if said.holds("done", "finished", "completed") else nothing
     is_closing |= _SAYS_LAST_PART if is_end else nothing
-    lines = lines.with_columns(
-        weak=pl.when(is_last & ~pl.col("says_end"))
-        .then(pl.lit(LAST_STEP))
-        .when(is_closing & ~pl.col("is_counted"))
-        .then(pl.lit(CLOSING))
-    )
+    is_last, is_closing = is_last & ~pl.col("says_end"), is_closing & ~pl.col("is_counted")
+    lines = lines.with_columns(weak=pl.when(is_last).then(pl.lit(LAST_STEP)).when(is_closing).then(pl.lit(CLOSING)))
     found = lines.filter(pl.any_horizontal(*told, "says_end", pl.col("weak").is_not_null()))
     if found.is_empty():
         return empty("events"), empty("settings")

@@ -25,6 +25,11 @@ FIGURES = ("loss", "grad_norm", "learning_rate", "loss_scale")
 _Moment = tuple[int | None, int | None, int]  # rank, time_ns, how often before
 
 
+def _counts_up(course: list[tuple[int, float]]) -> bool:
+    values = [value for _, value in sorted(course)]
+    return values == sorted(values) and all(value == value // 1 for value in values)
+
+
 class Gauges:
     """Samples of one file, in order."""
 
@@ -69,27 +74,17 @@ class Gauges:
     @cached_property
     def _counters(self) -> frozenset[str]:
         """The series that are called totals, and are whole numbers that never fall, on all ranks."""
-        told: defaultdict[str, defaultdict[int | None, list[tuple[int, float]]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
+        told: dict[str, defaultdict[int | None, list[tuple[int, float]]]] = {}
         for (rank, time_ns, count), own in self._told.items():
             for metric, row in own.items():
                 if row["value"] is not None and metric.partition("{")[0].endswith("_total"):
-                    told[metric][rank].append((time_ns or count, row["value"]))
-        courses = {
-            metric: [[value for _, value in sorted(own)] for own in ranks.values()] for metric, ranks in told.items()
-        }
-        return frozenset(
-            metric
-            for metric, ranks in courses.items()
-            if all(own == sorted(own) and all(value == value // 1 for value in own) for own in ranks)
-        )
+                    told.setdefault(metric, defaultdict(list))[rank].append((time_ns or count, row["value"]))
+        return frozenset(metric for metric, ranks in told.items() if all(map(_counts_up, ranks.values())))
 
     def _row(self, moment: _Moment, own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
         rank, time_ns, count = moment
-        figures = {
-            name: own[metric] for name in FIGURES if (metric := self._chosen(rank, name)) is not None and metric in own
-        }
+        chosen = {name: self._chosen(rank, name) for name in FIGURES}
+        figures = {name: own[metric] for name, metric in chosen.items() if metric is not None and metric in own}
         of_all = self._told.get((None, time_ns, count), {})
         told = (row for moment in (own, of_all) for row in moment.values() if row["meaning"] == "step")
         step = next(told, None)

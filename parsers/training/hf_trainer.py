@@ -23,7 +23,7 @@ import polars as pl
 
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform
-from parsers.training.progress import NUMBER, with_reporter
+from parsers.training.progress import NUMBER, number, whole, with_reporter
 
 _BAR = r"^\s*[0-9]{1,3}%\|[^|]*\|\s*([0-9]{1,15})/([0-9]{1,15}) \[[^\]]*\]"
 _PACE = r"[<,]\s*([0-9.]{1,12})(s/it|it/s)[,\]]"
@@ -43,9 +43,9 @@ def parse(lines: pl.DataFrame) -> Tables:
     text = pl.col("text")
     known = with_reporter(lines).with_columns(
         is_dict=text.str.contains(_DICT) & text.str.contains(_RATE) & ~text.str.contains(_RANK),
-        count=text.str.extract(_BAR, 1).cast(pl.Int64, strict=False),
+        count=whole(_BAR),
         total=text.str.extract(_BAR, 2).cast(pl.Int64, strict=False),
-        pace=text.str.extract(_PACE, 1).cast(pl.Float64, strict=False),
+        pace=number(_PACE),
     )
     known = known.filter(pl.col("is_dict").any().over(_PRINTER))
     is_training = pl.col("total") == pl.col("total").max().over(_PRINTER)
@@ -55,40 +55,32 @@ def parse(lines: pl.DataFrame) -> Tables:
         elapsed_ms=pl.when(is_training & (pl.col("pace") > 0)).then(of_step),
     )
     bars = known.filter(pl.col("count").is_not_null() & ~pl.col("is_dict"))
-    known = known.with_columns(
-        last=pl.col("count").forward_fill().over(_PRINTER), next=pl.col("count").backward_fill().over(_PRINTER)
-    )
-    steps = pl.concat([_dicts(_counted(known.filter("is_dict"))), _bars(bars)]).sort(
-        "file", "line", "step", nulls_last=True, maintain_order=True
-    )
+    count = pl.col("count")
+    known = known.with_columns(last=count.forward_fill().over(_PRINTER), next=count.backward_fill().over(_PRINTER))
+    steps = pl.concat([_dicts(_counted(known.filter("is_dict"))), _bars(bars)])
+    steps = steps.sort("file", "line", "step", nulls_last=True, maintain_order=True)
     claimed = bars.select("file", "line").unique(maintain_order=True)
     return {"steps": steps, "claimed": conform("claimed", claimed)}
 
 
 def _counted(dicts: pl.DataFrame) -> pl.DataFrame:
     """Adds `count`: of the bar before, or of the one after where these fit the epochs far better."""
-    epoch = _number(_EPOCH)
+    epoch = number(_EPOCH)
 
     def drift(count: str) -> pl.Expr:
         steps = (pl.col(count) / epoch).filter(epoch > 0)
         return (steps.std() / steps.mean()).over(_PRINTER)
 
-    return dicts.with_columns(
-        pl.when(drift("next") < drift("last") / 4).then(pl.coalesce("next", "last")).otherwise("last").alias("count")
-    )
-
-
-def _number(pattern: str) -> pl.Expr:
-    return pl.col("text").str.extract(pattern, 1).cast(pl.Float64, strict=False)
+    is_next = drift("next") < drift("last") / 4
+    return dicts.with_columns(count=pl.when(is_next).then(pl.coalesce("next", "last")).otherwise("last"))
 
 
 def _dicts(lines: pl.DataFrame) -> pl.DataFrame:
     is_eval = pl.col("text").str.contains(_EVAL) & ~pl.col("text").str.contains(_LOSS)
-    loss = pl.coalesce(_number(_LOSS), _number(_EVAL))
-    own = pl.col("text").str.extract(_STEP, 1).cast(pl.Int64, strict=False)
+    loss = pl.coalesce(number(_LOSS), number(_EVAL))
     return conform("steps", lines.select(
-        *_who(), step=pl.coalesce(own, "count"), phase=pl.when(is_eval).then(pl.lit("eval")).otherwise(pl.lit("train")),
-        loss=loss, loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)), grad_norm=_number(_GRAD), elapsed_ms=pl.col("elapsed_ms"),
+        *_who(), step=pl.coalesce(whole(_STEP), "count"), phase=pl.when(is_eval).then(pl.lit("eval")).otherwise(pl.lit("train")),
+        loss=loss, loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)), grad_norm=number(_GRAD), elapsed_ms=pl.col("elapsed_ms"),
     ))  # fmt: skip
 
 

@@ -45,9 +45,8 @@ _REACHED = regex(
 )  # told without its number, beside that of the step
 _DENIED = regex(r"(?i)\b(?:not|no|never|before|until|un)\b|n't\b")
 _LETTERS = regex(r"[A-Za-z]+")
-_BEFORE = regex(
-    r"(?:^|[\]:|>)}\"'-]|\b[A-Z]{3,8})[^A-Za-z]{0,60}$"
-)  # what ends behind all that stands before a line's own words
+# What ends behind all that stands before a line's own words.
+_BEFORE = regex(r"(?:^|[\]:|>)}\"'-]|\b[A-Z]{3,8})[^A-Za-z]{0,60}$")
 _OVER = frozenset(("done", "finished", "complete", "completed", "ended", "end", "over", "trained"))
 _WHOLE = frozenset(
     ["all", "the", "of", "on", "is", "has", "my", "our", "train", "training", "trainer", "run", "job", "fit", "program", "script", "successfully", "normally", "cleanly"]

@@ -29,9 +29,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     mine = known.filter(text.str.contains(_BAR))
     loss = pl.coalesce(number(rf"[ ,]{name}={NUMBER}") for name in _LOSSES)
     others = rf"[ ,][A-Za-z0-9_]{{1,40}}[Ll]oss={NUMBER}"  # the only one, under a name of the script's own
-    is_one = (text.str.count_matches(r"[Ll]oss[A-Za-z0-9_]*=") == 1) & ~text.str.contains(
-        r"[ ,](?:val|eval|test|best|min|prev|last)\w*="
-    )
+    is_other = text.str.contains(r"[ ,](?:val|eval|test|best|min|prev|last)\w*=")
+    is_one = (text.str.count_matches(r"[Ll]oss[A-Za-z0-9_]*=") == 1) & ~is_other
     loss = pl.coalesce(loss, pl.when(is_one).then(number(others)))
     global_step = number(rf"\bglobal_step={NUMBER}").cast(pl.Int64, strict=False)
     per_step = number(r"[ ,]([0-9.]{1,20})s/it")

@@ -23,21 +23,8 @@ _PAIR = rf"(?P<name>{_NAME}(?: {_NAME})?(?: {_NAME})?)(?: *[=:] *| +)(?P<value>{
 _IS_BAD = r"(?i)[=:\s][+-]?(?:nan|inf(?:inity)?)(?:[\s,;|)\]]|$)"
 _LOST = r"(?i)(?P<name>[0-9a-z_]) (?P<value>[+-]?(?:nan|inf(?:inity)?))(?P<end>[\s,;|)\]]|$)"
 _LEARNT = frozenset(
-    (
-        "loss",
-        "norm",
-        "gnorm",
-        "grad",
-        "grads",
-        "gradient",
-        "gradients",
-        "update",
-        "param",
-        "params",
-        "weight",
-        "weights",
-    )
-)
+    ("loss", "norm", "gnorm", "grad", "grads", "gradient", "gradients", "update", "param", "params", "weight", "weights")
+)  # fmt: skip
 _FIRST, _MORE = 8, 32  # lines of a file that tell whether its lines tell more than a loss
 _PLACE = ("rank", "local_rank", "step", "time_ns", "time_basis", "file", "line")
 
@@ -46,9 +33,8 @@ def beside_losses(lines: pl.DataFrame, steps: pl.DataFrame) -> Tables:
     """Lines, and the rows of `steps` from them → these with `figures`, and with a norm that nobody has read; values, of files in which a figure is no
     number while the loss is one."""
     mine = (pl.col("phase") == "train") & pl.col("loss").is_not_null() & pl.col("figures").is_null()
-    own = steps.filter(mine & pl.col("framework").is_null() & pl.col("step").is_not_null()).select(
-        *_PLACE, "loss", "grad_norm"
-    )
+    own = steps.filter(mine & pl.col("framework").is_null() & pl.col("step").is_not_null())
+    own = own.select(*_PLACE, "loss", "grad_norm")
     if own.is_empty():
         return {"steps": steps, "values": empty("values")}
     told = own.unique(["file", "line"]).join(lines.select("file", "line", "text"), on=["file", "line"])
@@ -68,30 +54,22 @@ def beside_losses(lines: pl.DataFrame, steps: pl.DataFrame) -> Tables:
         pl.col("value").filter("is_norm").first().str.to_lowercase().cast(pl.Float64, strict=False).alias("_norm"),
     )
     is_told = pl.col("_figures").is_not_null() & (pl.col("_figures") != "") & mine
-    steps = (
-        steps.join(by_line, on=["file", "line"], how="left", maintain_order="left")
-        .with_columns(
-            pl.when(is_told).then("_figures").otherwise("figures").alias("figures"),
-            pl.when(mine).then(pl.coalesce("grad_norm", "_norm")).otherwise("grad_norm").alias("grad_norm"),
-        )
-        .drop("_figures", "_norm")
+    steps = steps.join(by_line, on=["file", "line"], how="left", maintain_order="left").with_columns(
+        figures=pl.when(is_told).then("_figures").otherwise("figures"),
+        grad_norm=pl.when(mine).then(pl.coalesce("grad_norm", "_norm")).otherwise("grad_norm"),
     )
-    return {"steps": steps, "values": _values(told, pairs, odd) if len(odd) else empty("values")}
+    values = _values(told, pairs, odd) if len(odd) else empty("values")
+    return {"steps": steps.drop("_figures", "_norm"), "values": values}
 
 
 def _pairs(told: pl.DataFrame) -> pl.DataFrame:
     """file, line, name, value as text, and what of _names: a row for each figure of these lines, in order."""
-    joined = pl.col("text").str.replace_all(
-        _LOST, "${name}=${value}${end}"
-    )  # `loss inf pmax 3.2`, where no name goes on with it
+    # `loss inf pmax 3.2`, where no name goes on with it
+    joined = pl.col("text").str.replace_all(_LOST, "${name}=${value}${end}")
     found = told.select("file", "line", joined.str.extract_all(_PAIR).alias("pair")).explode("pair")
     apart = pl.col("pair").str.extract_groups(_PAIR)
-    pairs = found.drop_nulls("pair").select(
-        "file",
-        "line",
-        apart.struct.field("name").str.replace_all(" ", "_", literal=True),
-        apart.struct.field("value"),
-    )
+    name, value = apart.struct.field("name").str.replace_all(" ", "_", literal=True), apart.struct.field("value")
+    pairs = found.drop_nulls("pair").select("file", "line", name, value)
     return pairs.join(_names(pairs["name"].unique().to_list()), on="name", maintain_order="left")
 
 
@@ -100,12 +78,9 @@ def _values(told: pl.DataFrame, pairs: pl.DataFrame, odd: pl.Series) -> pl.DataF
     of_odd = pairs.filter(pl.col("file").is_in(odd.implode()) & pl.col("is_compared"))
     compared = of_odd.join(lasts, on="file", maintain_order="left").filter(~pl.col("_went_on") | pl.col("is_learnt"))
     is_bad = pl.col("value").str.contains(r"(?i)n")
+    as_text = pl.concat_str("name", pl.lit("="), pl.col("value").str.to_lowercase())
     rows = compared.group_by("file", "line", maintain_order=True).agg(
-        pl.col("name").filter(~is_bad).str.join(" ").alias("fine"),
-        pl.concat_str("name", pl.lit("="), pl.col("value").str.to_lowercase())
-        .filter(is_bad)
-        .str.join(" ")
-        .alias("bad"),
+        fine=pl.col("name").filter(~is_bad).str.join(" "), bad=as_text.filter(is_bad).str.join(" ")
     )
     rows = rows.with_columns(pl.when(pl.col(one) != "").then(one).alias(one) for one in ("fine", "bad"))
     return conform("values", told.select(_PLACE).join(rows, on=["file", "line"]).with_columns(pl.lit("").alias("of")))
@@ -114,20 +89,10 @@ def _values(told: pl.DataFrame, pairs: pl.DataFrame, odd: pl.Series) -> pl.DataF
 def _names(names: list[str]) -> pl.DataFrame:
     """name, whether nothing is known of it or it is a norm of the rank's own, is the norm of all, counts among what is compared, and is of what a
     step makes: a training goes on without any other figure."""
-    said = [vocabulary.meaning_of(name) for name in names]
-    return pl.DataFrame(
-        {
-            "name": names,
-            "is_free": [unknown_figures({name: 0.5}, with_own=True) is not None for name in names],
-            "is_norm": [one is not None and one.meaning == "grad_norm" for one in said],
-            "is_compared": [of_record({name: float("nan")}) is not None for name in names],
-            "is_learnt": [not _LEARNT.isdisjoint(vocabulary.words_of(name)) for name in names],
-        },
-        schema={
-            "name": pl.String,
-            "is_free": pl.Boolean,
-            "is_norm": pl.Boolean,
-            "is_compared": pl.Boolean,
-            "is_learnt": pl.Boolean,
-        },
-    )
+    told = {
+        "is_free": [unknown_figures({name: 0.5}, with_own=True) is not None for name in names],
+        "is_norm": [vocabulary.meant(name) == "grad_norm" for name in names],
+        "is_compared": [of_record({name: float("nan")}) is not None for name in names],
+        "is_learnt": [not _LEARNT.isdisjoint(vocabulary.words_of(name)) for name in names],
+    }
+    return pl.DataFrame({"name": names, **told}, schema={"name": pl.String, **dict.fromkeys(told, pl.Boolean)})

@@ -89,29 +89,17 @@ def parse(lines: pl.DataFrame) -> Tables:
         if not ranks and told is None and (name or host):
             own = {"pid": integer(pids.pop()), "file": row["file"], "line": row["line"]}
             process = {"host": host[1] if host else None, "how": NO_RANK}
-            place = {"host": who["host"], "name": name, "how": "process line"} if name else process
-            rows.append(own | place)
+            rows.append(own | ({"host": who["host"], "name": name, "how": "process line"} if name else process))
             continue
         if not ranks or not _STARTS.search(text):
             continue
-        rank, local = int(ranks.pop()), _LOCAL.search(text)
-        if who["rank"] not in (None, rank):
-            continue
-        own = {
-            "rank": rank,
-            "pid": integer(pids.pop()),
-            "how": "process line",
-            "file": row["file"],
-            "line": row["line"],
-        }
-        own["local_rank"] = int(local[1]) if local else who["local_rank"]
-        own["host"] = host[1] if host else who["host"]
-        own["pci"] = bus_in(text)
+        rank, local, pid = int(ranks.pop()), _LOCAL.search(text), integer(pids.pop())
         world = int(of[2]) if of else int(size[1]) if (size := _WORLD.search(text)) else None
-        if world is not None and rank > world:
+        if who["rank"] not in (None, rank) or (world is not None and rank > world):
             continue
-        own |= {"world_size": world, "name": _second(text, own["pid"])}
-        rows.append(own)
+        own = {"rank": rank, "pid": pid, "how": "process line", "file": row["file"], "line": row["line"]}
+        own |= {"local_rank": int(local[1]) if local else who["local_rank"], "host": host[1] if host else who["host"]}
+        rows.append(own | {"pci": bus_in(text), "world_size": world, "name": _second(text, pid)})
     rows = [*_from_zero(rows), *_of_the_job(introduced)]
     read = claimed((row["file"], row["line"]) for row in rows)
     return {"ranks": pl.concat([table("ranks", rows), _prefixed(lines)]), "claimed": read}
@@ -149,8 +137,8 @@ def _of_the_job(introduced: list[tuple[Introduction, dict[str, Any]]]) -> Iterat
         is_own = reporter(row)["rank"] == rank or (row["rank"] is None and row["file"] in whole)
         alone = of_pid.get((row["file"], row["host"], told.pid)) == rank < worlds[row["file"]]
         if is_own and alone and of_rank.pop((row["file"], row["host"], rank), None) is not None:
-            place = {"file": row["file"], "line": row["line"], "how": "process line", "device_index": told.device}
-            place["pci"] = told.pci
+            place = {"file": row["file"], "line": row["line"], "how": "process line"}
+            place |= {"device_index": told.device, "pci": told.pci}
             yield {"rank": rank, "pid": told.pid, "world_size": told.world, "host": told.host or row["host"]} | place
 
 

@@ -65,13 +65,9 @@ def with_reporter(lines: pl.DataFrame) -> pl.DataFrame:
     fraction = text.str.extract(_STAMP, 2).str.pad_end(9, "0").cast(pl.Int64, strict=False).fill_null(0)
     told = seconds.dt.timestamp("ms") * 1_000_000 + fraction
     stamp = pl.when(told.is_between(EARLIEST_NS, LATEST_NS)).then(told)
-    return lines.with_columns(
-        **whose,
-        time_basis=pl.when(pl.col("time_ns").is_null() & stamp.is_not_null())
-        .then(pl.lit("local"))
-        .otherwise(pl.col("time_basis")),
-        time_ns=pl.coalesce(pl.col("time_ns"), stamp),
-    )
+    is_stamped = pl.col("time_ns").is_null() & stamp.is_not_null()
+    basis = pl.when(is_stamped).then(pl.lit("local")).otherwise("time_basis")
+    return lines.with_columns(**whose, time_basis=basis, time_ns=pl.coalesce("time_ns", stamp))
 
 
 def whole(pattern: str) -> pl.Expr:
@@ -85,7 +81,8 @@ def number(pattern: str, group: int = 1) -> pl.Expr:
 
 
 def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Expr) -> pl.DataFrame:
-    """Rows of `steps` for lines that with_reporter has seen; lines without a step are left out."""
+    """Rows of `steps` for lines that with_reporter has seen; lines without a step are left out. Where there is a loss, `loss_seen` says of each
+    line whether it has one, unless it is told."""
     if lines.is_empty():
         return empty("steps")  # most frameworks have no line in a bundle: compiling their patterns would cost the most
     who = ["rank", "local_rank", "time_ns", "time_basis", "file", "line"]
@@ -99,7 +96,9 @@ def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Exp
         "tokens": whole(_TOKENS) if said.holds("tokens") else None,
         "skipped": pl.when(is_skipped).then(1) if said.holds(*_OF_SKIPPED) else None,
     }
-    columns = {"phase": pl.lit("train"), "framework": by} | {k: e for k, e in agreed.items() if e is not None} | columns
+    seen = {"loss_seen": columns["loss"].is_not_null()} if "loss" in columns else {}
+    told = {name: one for name, one in agreed.items() if one is not None}
+    columns = {"phase": pl.lit("train"), "framework": by} | told | seen | columns
     return conform("steps", lines.select(*who, **columns).filter(pl.col("step").is_not_null()))
 
 

@@ -47,33 +47,27 @@ _CELL = regex(_NUMBER)
 _LINES = 512  # of an array
 _FEWEST = 3
 _MEANT = ("loss", "grad_norm", "own_grad_norm")
+# Its numbers, whether it says that they are of ranks, its lines.
+_Array = tuple[list[float | None], bool, list[dict[str, Any]]]
 
 
 def parse(lines: pl.DataFrame) -> Tables:
     """steps, values; claimed: the lines of such arrays."""
-    told: defaultdict[tuple[str, int], dict[str, tuple[list[float | None], bool, list[dict[str, Any]]]]] = defaultdict(
-        dict
-    )
-    for name, step, cells, says_so, rows in _arrays(_held(lines).to_dicts()):
-        told[rows[0]["file"], step].setdefault(name, (cells, says_so, rows))
+    told: defaultdict[tuple[str, int], dict[str, _Array]] = defaultdict(dict)
+    for name, step, array in _arrays(_held(lines).to_dicts()):
+        told[array[2][0]["file"], step].setdefault(name, array)
     steps: list[dict[str, Any]] = []
     values: list[dict[str, Any]] = []
     read: list[tuple[str, int]] = []
     for (_, step), arrays in told.items():
         sizes = {len(cells) for cells, _, _ in arrays.values()}
-        is_of_ranks = len(sizes) == 1 and (len(arrays) > 1 or all(says_so for _, says_so, _ in arrays.values()))
-        if not is_of_ranks:
+        if len(sizes) != 1 or not (len(arrays) > 1 or all(says_so for _, says_so, _ in arrays.values())):
             continue
         row = next(iter(arrays.values()))[2][0]
         for rank in range(sizes.pop()):
             said = {"step": step, "rank": rank} | {name: cells[rank] for name, (cells, _, _) in arrays.items()}
-            who = reporter(row) | {
-                "rank": rank,
-                "local_rank": None,
-                "time_ns": row["time_ns"],
-                "time_basis": row["time_basis"],
-            }
-            if (found := figures(said, who)) is not None:
+            who = reporter(row) | {"time_ns": row["time_ns"], "time_basis": row["time_basis"]}
+            if (found := figures(said, who | {"rank": rank, "local_rank": None})) is not None:
                 steps += found.steps
                 values += found.values
         read += [(one["file"], one["line"]) for _, _, rows in arrays.values() for one in rows]
@@ -91,10 +85,8 @@ def _held(lines: pl.DataFrame) -> pl.DataFrame:
     return kept.drop("_opens")
 
 
-def _arrays(
-    rows: Sequence[Mapping[str, Any]],
-) -> Iterator[tuple[str, int, list[float | None], bool, list[dict[str, Any]]]]:
-    """(loss or the rank's own norm, step, the numbers, whether it says that they are of ranks, the lines) of each array."""
+def _arrays(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int, _Array]]:
+    """(loss or the rank's own norm, step, …) of each array."""
     at = 0
     while at < len(rows):
         opens = _OPENS.match(rows[at]["text"][:LINE_CHARACTERS])
@@ -117,7 +109,7 @@ def _arrays(
         step, name = IN_LINE.search(head), _name(head)
         numbers = [real(one) for one in _CELL.findall(cells)]
         if end and step is not None and name is not None and _FEWEST <= len(numbers) < RANKS:
-            yield name, int(step["step"]), numbers, _OF_RANKS.search(head) is not None, own
+            yield name, int(step["step"]), (numbers, _OF_RANKS.search(head) is not None, own)
 
 
 def _is_next(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -132,9 +124,9 @@ def _name(head: str) -> str | None:
         return None
     for at in range(max(0, len(words) - 4), len(words)):
         name = "_".join(words[at:])
-        said = vocabulary.meaning_of(name) or vocabulary.meaning_of(name.removesuffix("s"))
-        if said is not None and said.meaning in _MEANT:
-            return "loss" if said.meaning == "loss" else "local_grad_norm"
+        meaning = vocabulary.meant(name) or vocabulary.meant(name.removesuffix("s"))
+        if meaning in _MEANT:
+            return "loss" if meaning == "loss" else "local_grad_norm"
     return None
 
 

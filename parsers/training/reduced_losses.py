@@ -46,9 +46,8 @@ def of_lines(lines: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     pattern = rf"(?i)(?:(?:^|[\s,;|(])(?:{words})[ _](?:train[_ ])?loss|\bloss[ _]\(?(?:{words})\)?)[\s=:]+{_BAD}"
     told = lines.filter(pl.col("text").str.contains(pattern))
     own = steps.filter((pl.col("phase") == "train") & pl.col("loss").is_finite())
-    bad = own.join(
-        told.select("file", "line", number(pattern).alias("_loss")), on=["file", "line"], maintain_order="left"
-    )
+    losses = told.select("file", "line", number(pattern).alias("_loss"))
+    bad = own.join(losses, on=["file", "line"], maintain_order="left")
     kept = [
         pl.col(name) if name in (*_KEPT, "loss", "loss_seen") else pl.lit(None, dtype).alias(name)
         for name, dtype in steps.schema.items()

@@ -68,10 +68,10 @@ _PLAIN, _MIX = regex(IS_PLAIN), regex(_IS_MIXED)
 
 def of_record(said: Mapping[str, Any]) -> str | None:
     """The pairs of a record's names and values; None where there are none."""
-    pairs = [
-        f"{_called(str(name))}={_whole(value)}" for name, value in said.items() if isinstance(value, str | int | float)
-    ]
-    known = [pair for pair in pairs if len(pair) < 200 and _is_held(_OTHER_SCRIPT.sub("_", pair))]
+    told = ((str(name), value) for name, value in said.items() if isinstance(value, str | int | float))
+    pairs = [f"{_called(name)}={_whole(value)}" for name, value in told]
+    plain = [(pair, _OTHER_SCRIPT.sub("_", pair)) for pair in pairs if len(pair) < 200]
+    known = [pair for pair, bare in plain if _ONE.fullmatch(bare) and _is_held(bare)]
     long = [pair for pair in pairs if pair not in known and len(pair) < 200 and _is_unknown(pair)]
     return _told_apart(" ".join(pair.replace(" ", "_") for pair in (*known, *long))) or None
 
@@ -95,16 +95,11 @@ def tells_replica(text: str) -> bool:
 
 def pairs(text: str) -> int:
     """How many such pairs a line holds."""
-    return sum(
-        (_PLAIN.search(one[0]) or _MIX.search(one[0])) is not None and is_of_replica(one[0].partition("=")[0])
-        for one in _ONE.finditer(text)
-    )
+    return sum(_is_held(one[0]) for one in _ONE.finditer(text))
 
 
 def _is_held(pair: str) -> bool:
-    return bool(
-        _ONE.fullmatch(pair) and (_PLAIN.search(pair) or _MIX.search(pair)) and is_of_replica(pair.partition("=")[0])
-    )
+    return (_PLAIN.search(pair) or _MIX.search(pair)) is not None and is_of_replica(pair.partition("=")[0])
 
 
 def _is_unknown(pair: str) -> bool:

@@ -17,10 +17,12 @@ from functools import lru_cache
 from typing import Any
 
 from parsers.schema.labels import OF_GROUP
-from parsers.text import durations, lenient, vocabulary
+from parsers.text import lenient
+from parsers.text.durations import is_timed
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.replica_names import says_what
+from parsers.text.vocabulary import meant, of_process
 
 _LABEL = regex(
     r"(?i)(?P<before>(?<![a-z])[a-z]{1,16}[_-])?(?<![a-z])(?P<word>[a-z]{1,16}?)s?[ _.#:/\[-]{0,2}(?P<rank>\d{1,7})(?!\.?\d|[a-z])"
@@ -53,22 +55,14 @@ def spread(said: Mapping[str, Any], base: str | None = None) -> list[dict[str, A
             common[name] = cell
     if len(own) < 2:
         return []
-    told = {_meaning(name) for cells in own.values() for name in cells}
-    rest_of_all = {name: cell for name, cell in common.items() if _meaning(name) not in told}
-    placed = {name: cell for name, cell in common.items() if _meaning(name) in _PLACE}
+    told = {meant(name) for cells in own.values() for name in cells}
+    rest_of_all = {name: cell for name, cell in common.items() if meant(name) not in told}
+    placed = {name: cell for name, cell in common.items() if meant(name) in _PLACE}
     return [*(placed | cells | {"rank": rank} for rank, cells in sorted(own.items())), rest_of_all]
 
 
-def _meaning(name: str) -> str | None:
-    said = vocabulary.meaning_of(name)
-    return None if said is None else said.meaning
-
-
 def _is_figure(name: str) -> bool:
-    is_time = (said := durations.figure(name)) is not None and (
-        said.is_time or durations.sort_of(said.phase) is not None
-    )
-    return is_time or _meaning(name) is not None or says_what(name.rpartition("/")[2])
+    return is_timed(name) or meant(name) != "" or says_what(name.rpartition("/")[2])
 
 
 def bare_names(names: Sequence[str], base: str | None = None) -> list[str]:
@@ -97,25 +91,20 @@ def labelled(name: str) -> tuple[int, str] | None:
 @lru_cache(maxsize=512)
 def _short(names: tuple[str, ...], base: str | None) -> Mapping[str, tuple[int, str]]:
     """Names of columns that end in `r` and a number → (rank, the rest), where there is one of each rest for every rank from 0 on: `loss r0`, `loss r1`."""
-    found = {
-        name: (int(one["rank"]), one["rest"].strip(_EDGE)) for name in names if (one := _R.fullmatch(name)) is not None
-    }
+    found = {name: (int(one["rank"]), one["rest"].strip(_EDGE)) for name in names if (one := _R.fullmatch(name))}
     ranks: dict[str, list[int]] = {}
     for rank, rest in found.values():
         ranks.setdefault(rest, []).append(rank)
-    whole = {
-        rest
-        for rest, own in ranks.items()
-        if len(own) > 1 and sorted(own) == [*range(len(own))] and _is_figure(rest or base or "")
-    }
+    counted = (rest for rest, own in ranks.items() if len(own) > 1 and sorted(own) == [*range(len(own))])
+    whole = {rest for rest in counted if _is_figure(rest or base or "")}
     return {name: one for name, one in found.items() if one[1] in whole}
 
 
 def _begins(one: re.Match[str]) -> int | None:
     """Where the word for a rank begins that stands before a number; null where there is none."""
-    if one["before"] and vocabulary.of_process(one["before"] + one["word"]) == "rank":
+    if one["before"] and of_process(one["before"] + one["word"]) == "rank":
         return one.start("before")
-    return one.start("word") if vocabulary.of_process(one["word"]) == "rank" else None
+    return one.start("word") if of_process(one["word"]) == "rank" else None
 
 
 def _of_ranks(name: str, cell: Any) -> tuple[str, list[Any]] | None:

@@ -34,11 +34,10 @@ _FIGURES: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     *((name, whole) for name in ("skipped", "nan_iterations", "samples", "tokens")),
     *((name, real) for name in ("loss_scale", "learning_rate", "tflops", "per_s")),
 )
+# Of a record → what stands beside it where it is told inside another part.
 _PLACES: Mapping[str, Collection[str]] = {
-    "step": (),
-    "time": (),
-    "rank": ("host", "pid", "local_rank", "node_rank", "pod", "device"),
-}  # of a record → what stands beside it where it is told inside another part
+    "step": (), "time": (), "rank": ("host", "pid", "local_rank", "node_rank", "pod", "device"),
+}  # fmt: skip
 _CELLS, _DEPTH = 4096, 8  # of a record
 _MOST_UNKNOWN = 16
 _NAN = regex(r"(?i)=[+-]?nan(?: |$)")
@@ -154,7 +153,7 @@ def _lost_cost(flat: Mapping[str, Any]) -> float | None:
 
 def _all_lost(flat: Mapping[str, Any]) -> float | None:
     """NaN where of several losses, none of which is that of the training, none is a number: those of a generator and a discriminator."""
-    names = (name for name in islice(flat, _CELLS) if _is_of("loss", name) or _is_of("part_loss", name))
+    names = (name for name in islice(flat, _CELLS) if vocabulary.meant(name) in ("loss", "part_loss"))
     losses = [value for name in names if (value := real(flat[name])) is not None]
     return math.nan if len(losses) > 1 and not any(map(math.isfinite, losses)) else None
 
@@ -165,7 +164,7 @@ def _evaluated_loss(flat: Mapping[str, Any], told: Mapping[str, Any], is_evaluat
         return real(told["loss"]) if "loss" in told else None
     names = (name for name in islice(flat, _CELLS) if (said := vocabulary.evaluated(name)) and said.meaning == "loss")
     losses = [value for name in names if (value := real(flat[name])) is not None]
-    return next((value for value in losses if math.isnan(value)), losses[0] if losses else None)
+    return next(filter(math.isnan, losses), losses[0] if losses else None)
 
 
 def _is_logged(said: Mapping[str, Any]) -> bool:
@@ -188,9 +187,8 @@ def one_figure(said: Mapping[str, Any]) -> dict[str, Any]:
     name = next((cell for key in _NAMES if isinstance(cell := flat.get(key), str)), None)
     if name is None or "value" not in flat or vocabulary.meaning_of(name[:_NAME_CHARACTERS]) is None:
         return flat
-    return {key: cell for key, cell in flat.items() if key not in (*_NAMES, "value")} | {
-        name[:_NAME_CHARACTERS]: flat["value"]
-    }
+    rest = {key: cell for key, cell in flat.items() if key not in (*_NAMES, "value")}
+    return rest | {name[:_NAME_CHARACTERS]: flat["value"]}
 
 
 def who_of(told: Mapping[str, Any], who: Mapping[str, Any], names: Names = NO_NAMES) -> dict[str, Any]:
@@ -235,11 +233,7 @@ def flattened(said: Mapping[str, Any]) -> dict[str, Any]:
     inner = dict(islice(_inner("", said), _CELLS))
     told = vocabulary.meanings(tuple(flat))
     for meaning, beside in _PLACES.items():
-        parts = [
-            path
-            for path in inner
-            if (last := vocabulary.meaning_of(path.rpartition("/")[2])) and last.meaning == meaning
-        ]
+        parts = [path for path in inner if vocabulary.meant(path.rpartition("/")[2]) == meaning]
         if meaning not in told and len(parts) == 1 and _tells(said, parts[0], beside):
             flat[parts[0].rpartition("/")[2]] = inner.pop(parts[0])
     return flat | inner
@@ -285,17 +279,14 @@ def unknown_figures(flat: Mapping[str, Any], *, with_own: bool = False, with_par
     another name tells of an evaluation. `with_own`: also norms that are the rank's own, for which no column is; `with_parts`: and losses of a part."""
     if any(map(vocabulary.is_of_evaluation, islice(flat, _CELLS))):
         return None
+    others = [name for name, is_asked in (("own_grad_norm", with_own), ("part_loss", with_parts)) if is_asked]
     pairs = (
         f"{'_'.join(name.split())}={cell}"
         for name, cell in islice(flat.items(), _CELLS)
         if _is_fraction(cell)
         and "=" not in name
         and len(name) < _NAME_CHARACTERS
-        and (
-            _is_unknown(name)
-            or (with_own and _is_of("own_grad_norm", name))
-            or (with_parts and _is_of("part_loss", name))
-        )
+        and (_is_unknown(name) or vocabulary.meant(name) in others)
     )
     return " ".join(islice(pairs, _MOST_UNKNOWN)) or None
 
@@ -304,16 +295,9 @@ def _is_fraction(cell: Any) -> bool:
     return isinstance(cell, float) or (isinstance(cell, str) and _FRACTION.fullmatch(cell) is not None)
 
 
-def _is_of(meaning: str, name: str) -> bool:
-    said = vocabulary.meaning_of(name)
-    return said is not None and said.meaning == meaning
-
-
 @lru_cache(maxsize=4096)
 def _is_unknown(name: str) -> bool:
-    said = durations.figure(name)
-    is_time = said is not None and (said.is_time or durations.sort_of(said.phase) is not None)
-    return not is_time and vocabulary.is_unknown(name)
+    return not durations.is_timed(name) and vocabulary.is_unknown(name)
 
 
 def has_figures(names: frozenset[str], *, is_of_ranks: bool = False) -> bool:
@@ -327,14 +311,14 @@ def has_figures(names: frozenset[str], *, is_of_ranks: bool = False) -> bool:
         return False
     if meant & {"loss", "grad_norm", "checksum"} or sum(1 for _ in _durations(names)) > 1:
         return True
-    if (is_of_ranks or "rank" in meant) and any(_is_of_phase(name) for name in _durations(names)):
+    if (is_of_ranks or "rank" in meant) and any(map(_sort, _durations(names))):
         return True
-    sorts = [one[1] for name in names if _is_free(name) and (one := _timed(name)) is not None and one[1] is not None]
+    sorts = [sort for name in names if _is_free(name) and (sort := _sort(name)) is not None]
     return sorts.count("whole") == 1 and len(sorts) > 2
 
 
-def _is_of_phase(name: str) -> bool:
-    return (one := _timed(name)) is not None and one[1] is not None
+def _sort(name: str) -> str | None:
+    return one[1] if (one := _timed(name)) is not None else None
 
 
 def _durations(names: frozenset[str]) -> Iterator[str]:
@@ -381,10 +365,7 @@ def _times(flat: Mapping[str, Any], said: Mapping[str, Any], step: int) -> list[
             found.append((path if path in said else path.rpartition("/")[2], number, figure, one[1]))
     bare = [(number, sort) for name, number, one, sort in found if not one.is_time and _is_free(name)]
     if _is_whole_of_parts(bare):
-        found = [
-            (name, number, one._replace(is_time=one.is_time or _is_free(name)), sort)
-            for name, number, one, sort in found
-        ]
+        found = [(name, n, one._replace(is_time=one.is_time or _is_free(name)), sort) for name, n, one, sort in found]
     timed = [(name, number * (one.factor or 1e3), one, sort) for name, number, one, sort in found if one.is_time]
     if len(timed) < len(found):
         step_ms = max((ms for _, ms, _, sort in timed if sort == "whole"), default=0.0)

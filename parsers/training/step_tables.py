@@ -34,9 +34,8 @@ def names_in(raw: Collection[str], whose: Callable[[str], int | None] | None = N
     alike = {frozenset(metric for run, _, metric in told if run == one) for one in runs}
     if len({*ranks.values()} - {None}) < len(runs) or len(alike) > 1:
         return {}
-    return {
-        name: f"rank {ranks[run]} - {rest}" if run else rest for name, (run, _, rest) in zip(points, told, strict=True)
-    }
+    own = [f"rank {ranks[run]} - {rest}" if run else rest for run, _, rest in told]
+    return dict(zip(points, own, strict=True))
 
 
 def step_tables(source: Source, form: str | None, counter: str | None = None, *, is_of_parts: bool = False) -> Tables:
@@ -68,19 +67,16 @@ def step_tables(source: Source, form: str | None, counter: str | None = None, *,
         if found is None:
             unread.append(place | {"reason": "logs neither loss, gradient norm nor times"})
             continue
-        for row in found.steps:
-            steps.append(row)
-        for row in found.timings:
-            timings.append(row)
-        for row in found.values:
-            values.append(row)
+        for rows, own_rows in ((steps, found.steps), (timings, found.timings), (values, found.values)):
+            for row in own_rows:
+                rows.append(row)
         for row in found.ranks:
             hosts.setdefault((row["rank"], row["host"]), row)
-    times = timings.table()
+    times, own_steps = timings.table(), steps.table()
     held_by = _holders(source, sample, counter)
     return tables_of(
         timings=times,
-        steps=_held(_logged(steps.table()) if times.is_empty() and form in framings.TABLES else steps.table(), held_by),
+        steps=_held(_logged(own_steps) if times.is_empty() and form in framings.TABLES else own_steps, held_by),
         values=_held(values.table(), held_by),
         ranks=hosts.values(),
         claimed=claimed,
@@ -91,25 +87,20 @@ def step_tables(source: Source, form: str | None, counter: str | None = None, *,
 def _whose(own: Mapping[str, Any], source: Source) -> dict[str, Any]:
     meant = vocabulary.told(own)
     rank = whole(meant.get("rank"))
-    return {
-        "rank": source.rank if rank is None else rank,
-        "local_rank": source.local_rank,
-        "step": whole(meant.get("step")),
-    }
+    who = {"rank": source.rank if rank is None else rank, "local_rank": source.local_rank}
+    return who | {"step": whole(meant.get("step"))}
 
 
 def _holders(source: Source, sample: Sequence[Mapping[str, Any]], counter: str | None) -> dict[int, str]:
     """Line → whose it is, where no row tells a rank."""
-    if source.rank is not None or source.local_rank is not None or len(sample) < _FEW:
-        return {}
-    if "rank" in vocabulary.meanings(sample[0]):
+    is_told = source.rank is not None or source.local_rank is not None
+    if is_told or len(sample) < _FEW or "rank" in vocabulary.meanings(sample[0]):
         return {}
     step = counter or step_of(sample)
     columns = () if step is None else holder_columns(sample, step)
     if not columns:
         return {}
-    rows = (one for one in framings.rows(source) if one[2] is not None and one[2] is not framings.HEADER)
-    return {number: holder_of(said, columns) for number, _, said in rows if said}
+    return {number: holder_of(said, columns) for number, _, said in framings.rows(source) if said}
 
 
 def _held(rows: pl.DataFrame, whose: Mapping[int, str]) -> pl.DataFrame:

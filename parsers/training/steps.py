@@ -52,18 +52,7 @@ from parsers.text.vocabulary import COPIES
 from parsers.training import reduced_losses
 from parsers.training.ends import INIT, OF_INIT, happenings
 from parsers.training.line_figures import beside_losses
-from parsers.training.progress import (
-    BAR,
-    COUNT,
-    MEAN,
-    NUMBER,
-    Said,
-    number,
-    rows,
-    scale,
-    whole,
-    with_reporter,
-)
+from parsers.training.progress import BAR, COUNT, MEAN, NUMBER, Said, number, rows, scale, whole, with_reporter
 from parsers.training.told_values import of_line, rows_of_lines
 
 _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
@@ -132,38 +121,29 @@ def parse(lines: pl.DataFrame) -> Tables:
     counts = said.holds(*_OF_COUNT) and said.holds("loss", "done", "ok", "complete", "finished")
     known = known.with_columns(is_counted=_COUNTED if counts else pl.lit(value=False))
     counted = known.filter("is_counted")
-    steps = pl.concat(
-        [
-            empty("steps"),
-            *(form(known) for form, words in _FORMS.items() if said.holds(*words)),
-            *((_beside(counted), _plain(counted, said)) if counts else ()),
-        ]
-    )
+    forms = [form(known) for form, words in _FORMS.items() if said.holds(*words)]
+    plain = [_beside(counted), _plain(counted, said)] if counts else []
+    steps = pl.concat([empty("steps"), *forms, *plain])
     beside = beside_losses(known, steps)
     reduced = [reduced_losses.of_lines(known, steps)] if said.holds("nan", "inf") else []
     means = [_means(known, steps)] if said.holds(*_OF_MEAN) else []
     steps = pl.concat([beside["steps"], *reduced, *means])
     events, settings = happenings(known, said)
     told = _values(counted, said)
+    others = beside["values"].join(told, on=["file", "line"], how="anti", maintain_order="left")
     return {
         "steps": _in_parts(steps, known).sort("file", "line", maintain_order=True),
         "ranks": _claims(known, said),
         "settings": settings,
         "events": events,
-        "values": pl.concat(
-            [told, beside["values"].join(told, on=["file", "line"], how="anti", maintain_order="left")]
-        ),
+        "values": pl.concat([told, others]),
         "claimed": joined,
     }
 
 
 def _in_parts(steps: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """The same with the micro-batch that a line is of, where several lines tell a loss of one step."""
-    parts = (
-        steps.filter(pl.col("loss").is_not_null() & (pl.len().over("file", "rank", "step") > 1))
-        .select("file", "line")
-        .unique()
-    )
+    parts = steps.filter(pl.col("loss").is_not_null() & (pl.len().over("file", "rank", "step") > 1))
     texts = known.join(parts, on=["file", "line"], how="semi").select("file", "line", "text")
     texts = texts.filter(pl.col("text").str.contains(_OF_MICRO))
     said = ((file, line, (of_line(text)[1] or {}).get("microbatch")) for file, line, text in texts.iter_rows())
@@ -192,12 +172,10 @@ def _joined(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     rest = marked.filter("_more")
     if rest.is_empty():
         return lines.filter("hit"), empty("claimed")
-    texts = rest.group_by("file", "_at", maintain_order=True).agg(
-        pl.col("text").str.strip_chars().str.join(" | ").alias("_rest")
-    )
-    whole = marked.filter(pl.col("hit") & ~pl.col("_more")).join(
-        texts, left_on=["file", "line"], right_on=["file", "_at"], how="left", maintain_order="left"
-    )
+    more = pl.col("text").str.strip_chars().str.join(" | ").alias("_rest")
+    texts = rest.group_by("file", pl.col("_at").alias("line"), maintain_order=True).agg(more)
+    own = marked.filter(pl.col("hit") & ~pl.col("_more"))
+    whole = own.join(texts, on=["file", "line"], how="left", maintain_order="left")
     text = pl.when(pl.col("_rest").is_not_null()).then(pl.concat_str("text", pl.lit(" | "), "_rest")).otherwise("text")
     return whole.with_columns(text=text).drop("_at", "_more", "_rest"), conform("claimed", rest.select("file", "line"))
 
@@ -252,14 +230,11 @@ def _human(name: str) -> pl.Expr:
 
 
 def _nanotron(lines: pl.DataFrame) -> pl.DataFrame:
-    mine = lines.filter(pl.col("text").str.contains(_NANOTRON))
-    loss = _human("lm_loss")
     return rows(
-        mine,
+        lines.filter(pl.col("text").str.contains(_NANOTRON)),
         "nanotron",
         step=whole(_NANOTRON),
-        loss=loss,
-        loss_seen=loss.is_not_null(),
+        loss=_human("lm_loss"),
         grad_norm=_human("grad_norm"),
         elapsed_ms=_human("elapsed_time_per_iteration_ms"),
         tflops=_human("model_tflops_per_gpu"),
@@ -268,14 +243,11 @@ def _nanotron(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _nemo(lines: pl.DataFrame) -> pl.DataFrame:
-    mine = lines.filter(pl.col("text").str.contains(_NEMO))
-    loss = number(rf"reduced_train_loss: {NUMBER}")
     return rows(
-        mine,
+        lines.filter(pl.col("text").str.contains(_NEMO)),
         "nemo",
         step=whole(rf"global_step: {COUNT}"),
-        loss=loss,
-        loss_seen=loss.is_not_null(),
+        loss=number(rf"reduced_train_loss: {NUMBER}"),
         grad_norm=number(rf"grad_norm: {NUMBER}"),
         elapsed_ms=number(rf"train_step_timing in s: {NUMBER}") * 1000,
         samples=whole(rf"consumed_samples: {COUNT}"),
@@ -284,12 +256,11 @@ def _nemo(lines: pl.DataFrame) -> pl.DataFrame:
 
 def _mindformers(lines: pl.DataFrame) -> pl.DataFrame:
     text = pl.col("text")
-    mine = lines.filter(text.str.contains(_MINDFORMERS))
     return rows(
-        mine,
+        lines.filter(text.str.contains(_MINDFORMERS)),
         "mindformers",
         step=whole(_MINDFORMERS),
-        loss=text.str.extract(_MINDFORMERS, 2).cast(pl.Float64, strict=False),
+        loss=number(_MINDFORMERS, 2),
         loss_seen=pl.lit(True),
         grad_norm=number(rf"global_norm: *\[?{NUMBER}"),
         loss_scale=number(rf"loss_scale: *{NUMBER}"),
@@ -299,14 +270,11 @@ def _mindformers(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fairseq(lines: pl.DataFrame) -> pl.DataFrame:
-    mine = lines.filter(pl.col("text").str.contains(_FAIRSEQ))
-    loss = _fairseq_value("loss")
     return rows(
-        mine,
+        lines.filter(pl.col("text").str.contains(_FAIRSEQ)),
         "fairseq",
         step=whole(_FAIRSEQ),
-        loss=loss,
-        loss_seen=loss.is_not_null(),
+        loss=_fairseq_value("loss"),
         grad_norm=_fairseq_value("gnorm"),
         loss_scale=_fairseq_value("loss_scale"),
     )
@@ -324,6 +292,7 @@ def _verl(lines: pl.DataFrame) -> pl.DataFrame:
         "verl",
         step=whole(_VERL),
         loss=pl.when(~loss.is_finite()).then(loss),
+        loss_seen=pl.lit(None, dtype=pl.Boolean),
         grad_norm=number(rf"\bactor/grad_norm:{_SCALAR}{NUMBER}"),
         figures=pl.col("text").str.extract_all(_VERL_PAIR).list.eval(_AS_PAIR).list.join(" "),
     )
@@ -331,15 +300,14 @@ def _verl(lines: pl.DataFrame) -> pl.DataFrame:
 
 def _evaluation(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(pl.col("text").str.contains(_EVAL))
-    loss = number(rf"lm loss value: {NUMBER}")
-    return rows(mine, "megatron", step=whole(_EVAL), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
+    return rows(mine, "megatron", step=whole(_EVAL), phase=pl.lit("eval"), loss=number(rf"lm loss value: {NUMBER}"))
 
 
 def _beside(counted: pl.DataFrame) -> pl.DataFrame:
     """Of an evaluation, beside the loss of the training, in the line of a step; of several, the one that is no number."""
     mine = counted.filter(pl.col("text").str.contains(_EVAL_LOSS))
     loss = pl.when(pl.col("text").str.contains(_EVAL_LOST)).then(float("nan")).otherwise(number(_EVAL_LOSS))
-    return rows(mine, None, step=_step(), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
+    return rows(mine, None, step=_step(), phase=pl.lit("eval"), loss=loss)
 
 
 def _bracketed(lines: pl.DataFrame) -> pl.DataFrame:
@@ -347,16 +315,12 @@ def _bracketed(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(text.str.contains(_BRACKETED) & ~pl.col("is_counted"))
     if mine.height:
         mine = mine.filter(text.str.contains(_BRACKETED_LOSS) & ~text.str.contains(_MINDFORMERS))
-    loss = number(_BRACKETED_LOSS)
+    is_of_mm, is_in_epoch = text.str.contains(r"- mm\w+ - "), text.str.contains(_IN_EPOCH)
     return rows(
         mine,
-        pl.when(text.str.contains(r"- mm\w+ - "))
-        .then(pl.lit("mmengine"))
-        .when(text.str.contains(_IN_EPOCH))
-        .then(pl.lit(BAR)),
+        pl.when(is_of_mm).then(pl.lit("mmengine")).when(is_in_epoch).then(pl.lit(BAR)),
         step=whole(_BRACKETED),
-        loss=loss,
-        loss_seen=loss.is_not_null(),
+        loss=number(_BRACKETED_LOSS),
         grad_norm=number(rf"\bgrad_norm: *{NUMBER}"),
         elapsed_ms=number(rf"\b[Tt]ime:? +{NUMBER}") * 1000,
     )
@@ -415,10 +379,10 @@ def _values(counted: pl.DataFrame, said: Said) -> pl.DataFrame:
     text = pl.col("text")
     is_asked = said.holds(*GIVEN) and said.holds(*TAKEN)
     is_two_sided = text.str.contains(_GAVE) & text.str.contains(_TOOK) if is_asked else pl.lit(value=False)
-    mine = (
-        counted.drop("is_counted").filter(text.str.contains(_BAD_COUNT) | is_two_sided) if counted.height else counted
-    )
-    return table("values", rows_of_lines(mine.iter_rows(named=True))) if mine.height else empty("values")
+    if counted.is_empty():
+        return empty("values")
+    mine = counted.filter(text.str.contains(_BAD_COUNT) | is_two_sided)
+    return table("values", rows_of_lines(mine.iter_rows(named=True)))
 
 
 def _claims(lines: pl.DataFrame, said: Said) -> pl.DataFrame:

@@ -52,13 +52,8 @@ def _apart(name: str) -> tuple[int, int, str] | None:
 
 
 def _rows(source: Source, step: int | None) -> Iterator[dict[str, Any]]:
-    common: dict[str, Any] = {
-        "rank": source.rank,
-        "local_rank": source.local_rank,
-        "step": step,
-        "phase": "train",
-        "file": source.path,
-    }
+    who: dict[str, Any] = {"rank": source.rank, "local_rank": source.local_rank, "file": source.path}
+    common = who | {"step": step, "phase": "train"}
     for number, text in text_lines(source):
         if (said := _LINE.fullmatch(text.rstrip())) is not None:
             own = _apart(said["name"]) if step is None else None

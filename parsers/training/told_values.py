@@ -12,6 +12,7 @@ or a time is left out.
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
+from math import isfinite
 from re import Match
 from typing import Any
 
@@ -26,20 +27,16 @@ from parsers.text.quantities import bare_numbers
 from parsers.text.vocabulary import words_of
 
 _MOST = 64  # figures of a record
-BROKEN, _ENDS, _LARGE = (
-    1e30,
-    3.38e38,
-    1e20,
-)  # no training comes to the first; masks are filled with the ends of formats, and with powers of ten
+# No training comes to the first; masks are filled with the ends of formats, and with powers of ten.
+BROKEN, _ENDS, _LARGE = 1e30, 3.38e38, 1e20
 _TEXT, _LONG = 120, 24
 _DEPTH = 4  # of an object
 _STEP = regex(
     r"(?i)(?<![a-z])(?!(?<=[\w>]:)\w+:\d)(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
 )
 _MICRO = r"(?:mb|mbs|ubatch|micro[ _-]?(?:batch|step)?(?:[ _]?(?:idx|index|id|no|num))?)"
-_MICRO_IN = regex(
-    rf"(?i)(?<![a-z])(?<!\d )(?<!\d){_MICRO}[ =:#_]{{1,3}}(\d{{1,6}})(?:/\d{{1,6}})?(?![\w.])"
-)  # and no size in MB
+# And no size in MB.
+_MICRO_IN = regex(rf"(?i)(?<![a-z])(?<!\d )(?<!\d){_MICRO}[ =:#_]{{1,3}}(\d{{1,6}})(?:/\d{{1,6}})?(?![\w.])")
 _MICRO_NAME = regex(rf"(?i){_MICRO}")
 _NUMBER = regex(
     r"(?i)(?<![\w.])(?P<value>[+-]?(?:\d[\d.]{0,48}(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?|\.\d{1,30}))(?P<of>/\d{1,15})?(?![\w])(?!(?<=[a-z]) ?[=:] ?\d)"
@@ -66,13 +63,11 @@ _JUDGED = regex(
     r"|(?<![\w.])(?:is_?|all_?)?finite ?[=:] ?(?:true|yes|(?P<no>false|no))\b"
 )
 _DIGITS = regex(r"\d{1,15}")
-_PART = regex(
-    r"(?:[a-z]{2,12} )?[A-Za-z_]{1,30}(?:[./]\w{1,30}){0,5}[./\[]\d{1,4}\]?(?:[./]\w{1,30}){0,5}"
-)  # `fwd block.5`, whichever step is told behind it
+# `fwd block.5`, whichever step is told behind it.
+_PART = regex(r"(?:[a-z]{2,12} )?[A-Za-z_]{1,30}(?:[./]\w{1,30}){0,5}[./\[]\d{1,4}\]?(?:[./]\w{1,30}){0,5}")
 _FRACTION = regex(r"(?i)\.\d|e[+-]?\d|nan|inf")
-_WORDS = regex(
-    r"(?!(?i:[0-9a-f]{6,128}|true|false|none|n/a)$)[A-Za-z_][\w./ :\[\]-]{0,119}"
-)  # and no hash, which is each rank's own
+# And no hash, which is each rank's own.
+_WORDS = regex(r"(?!(?i:[0-9a-f]{6,128}|true|false|none|n/a)$)[A-Za-z_][\w./ :\[\]-]{0,119}")
 _BLANKS = regex(r"\s+")
 _MEASURED = regex(r"(?i)(?:.*[^a-z])?(?:abs_?max|max_?abs|amax|norm|l2|rms)")  # of a tensor, and no time
 _OF_WHOM = frozenset(
@@ -152,12 +147,9 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
 
 def _counted(found: Match[str]) -> str:
     """What a line says behind a figure of whether it is finite, in one form: `(finite)` → (0 bad), `(1 inf 0 nan)` → (1 bad)."""
-    total = (
-        sum(int(one) for one in _DIGITS.findall(found["counts"]))
-        if found["counts"]
-        else int(any(map(found.group, ("bad", "non", "no"))))
-    )
-    return f"({total} bad)"
+    if found["counts"]:
+        return f"({sum(map(int, _DIGITS.findall(found['counts'])))} bad)"
+    return f"({int(any(found.group('bad', 'non', 'no')))} bad)"
 
 
 def _figures_in(text: str) -> Iterator[Match[str]]:
@@ -200,9 +192,8 @@ def _judged(sort: str, value: float | bool) -> str | None:
     """How a bad figure is written down; null for one that is none."""
     if isinstance(value, bool):
         return ("nan" if value != (sort == "is fine") else None) if sort in ("is fine", "count") else None
-    if value != value or value in (float("inf"), float("-inf")):
-        return f"{value:g}"
-    return f"{value:g}" if (sort == "count" and value > 0) or (sort == "is fine" and value == 0) else None
+    is_bad = not isfinite(value) or (sort == "count" and value > 0) or (sort == "is fine" and value == 0)
+    return f"{value:g}" if is_bad else None
 
 
 def is_broken(cell: Any) -> bool:
@@ -218,12 +209,12 @@ def _size(cell: Any) -> float | None:
 
 @lru_cache(maxsize=8192)
 def _sort(name: str) -> str:
-    said = vocabulary.meaning_of(name)
+    meaning = vocabulary.meant(name)
     if vocabulary.is_of_evaluation(name):
         return "left out"
-    if said is not None and said.meaning in _NAMING:
+    if meaning in _NAMING:
         return "naming"
-    if said is not None and said.meaning in _OF_WHOM:
+    if meaning in _OF_WHOM:
         return "left out"
     if _COUNT_NAME.fullmatch(name):  # optimizer/nan, which times nothing
         return "count"
@@ -238,6 +229,12 @@ def _rank_in(text: str) -> int | None:
     """The rank that a line tells of whoever prints it, as a record does."""
     said = framings.record(text[:LINE_CHARACTERS])
     return whole(vocabulary.told(said).get("rank")) if said else None
+
+
+def place_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Who prints a line, where and when, in the columns of `values`."""
+    place = {name: reporter(row)[name] for name in ("rank", "local_rank", "file", "line")}
+    return place | {"time_ns": row["time_ns"], "time_basis": row["time_basis"]}
 
 
 def _of_object(text: str) -> tuple[int | None, Values | None]:
@@ -260,7 +257,7 @@ def rows_of_lines(lines: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]
         text = row["text"][:LINE_CHARACTERS]
         step, found = _of_object(text) if text.lstrip().startswith("{") else of_line(text)
         if found is not None:
-            place = {name: reporter(row)[name] for name in ("rank", "local_rank", "file", "line")}
+            place = place_of(row)
             if place["rank"] is None and place["local_rank"] is None:
                 place["rank"] = _rank_in(row["text"])
-            yield place | found | {"step": step, "time_ns": row["time_ns"], "time_basis": row["time_basis"]}
+            yield place | found | {"step": step}

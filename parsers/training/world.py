@@ -140,9 +140,8 @@ LAUNCHED = "launch arguments"  # `how` of who is who as a launcher's arguments t
 _COLUMNS = ("dp", "pp", "tp", "pid")
 _LOOSE = ("start line", "world size", _OF_RANK)  # forms that a line about a group, or about another process, may have
 _PID = regex(r"(?i)\bpid ?[=:]")  # then parsers/training/process_line.py reads it
-_SIZES = regex(
-    r"(?:\s?[,;|]\s{0,3}[A-Za-z][\w-]{0,30}(?: [\w-]{1,30}){0,3}\s?[=:]\s?\d{1,7}){1,16}\s*$"
-)  # of other things, each under its own name
+# Of other things, each under its own name.
+_SIZES = regex(r"(?:\s?[,;|]\s{0,3}[A-Za-z][\w-]{0,30}(?: [\w-]{1,30}){0,3}\s?[=:]\s?\d{1,7}){1,16}\s*$")
 _STARTS = regex(r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b")
 _OTHERS = regex(
     r"(?i)\b(?:kill|wait|exit|fail|died|dead|lost|tim(?:ed )?-?out|error|group|pg|tp|pp|dp|ep|cp|parallel|tensor|pipeline|expert|shard)\w*\b"
