@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
 import msgspec
@@ -94,7 +93,7 @@ class Bundle(msgspec.Struct):
     def __enter__(self) -> "Bundle":
         return self
 
-    def __exit__(self, *_: "type[BaseException] | BaseException | TracebackType | None") -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
