@@ -23,8 +23,7 @@ from parsers.engine import beyond, gathered
 from parsers.engine.anchors import Find, Hits, finder, occurring
 from parsers.engine.dense import DenseReader
 from parsers.engine.gathered import Found, Kept, Scanned
-from parsers.engine.line_ends import LineEnds, LineNumbers
-from parsers.engine.pieces import Pieces, Segment, has_only_lines, is_cut, joined
+from parsers.engine.pieces import LineEnds, LineNumbers, Pieces, Segment, has_only_lines, is_cut, joined
 from parsers.engine.windows import windows
 from parsers.schema.parser import LineParser
 from parsers.text.newlines import Lines, Newlines
