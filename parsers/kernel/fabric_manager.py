@@ -14,7 +14,6 @@ Source: NVIDIA's Fabric Manager user guide.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -24,6 +23,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, bodies, columns
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
+from parsers.text.stamps import formed_ns
 
 _HEAD = regex(
     r"\[(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d{4} \d\d:\d\d:\d\d)\] \[(?P<level>[A-Z]{3,9})\] \[tid (?P<tid>\d+)\] "
@@ -68,18 +68,11 @@ def parse(lines: pl.DataFrame) -> Tables:
                 understood.append((row["file"], row["line"]))
                 continue
             rule, match = found
-            said = columns(rule, {name: text for name, text in match.groupdict().items() if text is not None})
+            said = columns(rule, match.groupdict())
             said["severity"] = said["severity"] if rule.refine else severity
-            stamp = {"time_ns": _time(head["stamp"]), "time_basis": "local"}
+            stamp = {"time_ns": formed_ns(head["stamp"], "%b %d %Y %H:%M:%S"), "time_basis": "local"}
             rows.append(event(row, str(rule.kind), rank=None, local_rank=None, **stamp, **said))
     return tables_of(events=rows, claimed=claimed(dict.fromkeys(understood)))
-
-
-def _time(stamp: str) -> int | None:
-    try:
-        return int(datetime.strptime(stamp, "%b %d %Y %H:%M:%S").replace(tzinfo=UTC).timestamp()) * 10**9
-    except ValueError:
-        return None
 
 
 PARSER = LineParser(name="fabric_manager", anchors=(b"] [tid ", _PAYLOAD.encode()), parse=parse)

@@ -141,8 +141,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 events.append(event(row, made.pop("kind"), **made))
         if not found:
             for rule, match in matches(row["text"] or "", RULES):
-                groups = {name: text for name, text in match.groupdict().items() if text is not None}
-                said = columns(rule, groups)
+                said = columns(rule, match.groupdict())
                 events.append(event(row, said.pop("kind", None) or str(rule.kind), rank=None, local_rank=None, **said))
     return tables_of(events=events, steps=steps)
 

@@ -8,14 +8,12 @@ from typing import Any
 from parsers.forms.reading import whole
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.text.signals import WORDS
 from parsers.training.step_figures import time_of
 from parsers.who.scripts import arguments
 
 _ENDED = regex(r"(?:exit status (?P<status>\d{1,3})|signal: (?P<name>[a-z ]{3,30}))(?: \(core dumped\))?")
-_SIGNALS = {
-    "killed": "SIGKILL", "terminated": "SIGTERM", "aborted": "SIGABRT", "segmentation fault": "SIGSEGV", "bus error": "SIGBUS",
-    "illegal instruction": "SIGILL", "floating point exception": "SIGFPE", "interrupt": "SIGINT", "hangup": "SIGHUP",
-}  # fmt: skip
+_SIGNALS = {**{word.lower(): name for word, name in WORDS.items()}, "interrupt": "SIGINT", "hangup": "SIGHUP"}
 _ASKS = frozenset(
     ("SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGCONT", "SIGSTOP", "SIGTSTP", "SIGCHLD", "SIGWINCH", "SIGURG", "SIGIO")
 )

@@ -24,11 +24,8 @@ from parsers.text.signals import SIGNALS
 
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     number = int(groups["status"])
-    return {
-        "code": SIGNALS.get(-number, str(number)),
-        "severity": "error" if number else "info",
-        "detail": {"status": None},
-    }
+    code, severity = SIGNALS.get(-number, str(number)), "error" if number else "info"
+    return {"code": code, "severity": severity, "detail": {"status": None}}
 
 
 RULES = (
@@ -36,10 +33,9 @@ RULES = (
         regex(
             r"(?:\[rank: (?P<rank>\d{1,7})\] )?Child process with PID (?P<pid>\d{1,9}) terminated with code (?P<status>-?\d{1,5})\."
         ),
-        "exit",
-        refine=_ended,
+        "exit", refine=_ended,
     ),
-)
+)  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:

@@ -38,15 +38,10 @@ def _signalled(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 RULES = (
     Rule(regex(rf"{_HEAD}TERM_(?:MEMLIMIT|SWAP): job killed\b"), "host_oom", "error", "LSF"),
-    Rule(
-        regex(rf"{_HEAD}TERM_(?P<limit>THREADLIMIT|PROCESSLIMIT|SLURM|CPULIMIT): job killed\b"),
-        "exit",
-        "error",
-        "SIGKILL",
-    ),
+    Rule(regex(rf"{_HEAD}TERM_(?P<limit>THREADLIMIT|PROCESSLIMIT|SLURM|CPULIMIT): job killed\b"), "exit", "error", "SIGKILL"),
     Rule(regex(rf"{_HEAD}Exited with exit code (?P<status>[1-9]\d{{0,2}})\.\s*\Z"), "exit", refine=_ended),
     Rule(regex(rf"{_HEAD}Exited by signal (?P<number>[1-9]\d?)\."), "exit", refine=_signalled),
-)
+)  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:

@@ -45,11 +45,8 @@ from parsers.text.signals import SIGNALS
 
 def _ended(groups: Mapping[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {"rank_space": "global"} if "rank" in groups else {}
-    code = (
-        SIGNALS.get(int(groups["signal"]), groups["signal"])
-        if "signal" in groups
-        else groups.get("status", "MPI_ABORT")
-    )  # else on the next line
+    signal, code = groups.get("signal"), groups.get("status", "MPI_ABORT")  # else on the next line
+    code = code if signal is None else SIGNALS.get(int(signal), signal)
     severity = "info" if code in ("SIGTERM", "SIGINT", "0") else "error"
     return made | {"code": code, "severity": severity, "detail": {"signal": None, "status": None, "by": "mpi"}}
 
@@ -110,7 +107,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[tuple[Row, list[dict[str, Any]]]]:
     """Each line that is understood, with its events. `aborted`: file → the line in which a rank aborts the job."""
 
-    def kinds(row: Row, groups: Mapping[str, str]) -> tuple[str, ...]:
+    def kinds(row: Row, groups: Mapping[str, str | None]) -> tuple[str, ...]:
         is_told = groups.get("signal") in _TO_STOP and aborted.get(row["file"], row["line"]) < row["line"]
         return ("exit", "closing_signal") if is_told else ("exit",)
 
@@ -160,9 +157,8 @@ def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[
             yield row, []
         else:
             for rule, match in matches(text, RULES):
-                groups = {name: value for name, value in match.groupdict().items() if value is not None}
-                own = kinds(row, groups) if rule.kind is not None else ()
-                yield row, [event(row, kind, **columns(rule, groups)) for kind in own]
+                own = kinds(row, match.groupdict()) if rule.kind is not None else ()
+                yield row, [event(row, kind, **columns(rule, match.groupdict())) for kind in own]
     if signalled is not None:
         yield signalled[0], [event(signalled[0], "exit", **signalled[1])]
 

@@ -61,8 +61,9 @@ def pci(text: str) -> str:
     return ":".join(parts)
 
 
-def columns(rule: Rule, groups: Mapping[str, str]) -> dict[str, Any]:
-    """What a match says, as columns of `events`."""
+def columns(rule: Rule, said: Mapping[str, str | None]) -> dict[str, Any]:
+    """What a match says, by its groups, as columns of `events`."""
+    groups = {name: text for name, text in said.items() if text is not None}
     made: dict[str, Any] = {"severity": rule.severity}
     if rule.code is not None:
         made["code"] = rule.code.format_map(groups)
@@ -144,6 +145,5 @@ def read_kernel(lines: pl.DataFrame, rules: Sequence[Rule]) -> Tables:
 
 
 def _row(row: Row, rule: Rule, match: re.Match[str], fixed: Mapping[str, Any]) -> dict[str, Any]:
-    groups = {name: text for name, text in match.groupdict().items() if text is not None}
-    said = dict(fixed) | columns(rule, groups)
+    said = dict(fixed) | columns(rule, match.groupdict())
     return event(row, said.pop("kind", None) or str(rule.kind), **said)

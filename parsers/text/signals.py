@@ -4,5 +4,10 @@ import signal
 from collections.abc import Mapping
 
 SIGNALS: Mapping[int, str] = {int(one): one.name for one in signal.Signals}
+# The shell's words for those that end a process, and strsignal()'s.
+WORDS: Mapping[str, str] = {
+    "Killed": "SIGKILL", "Terminated": "SIGTERM", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT",
+    "Bus error": "SIGBUS", "Illegal instruction": "SIGILL", "Floating point exception": "SIGFPE",
+}  # fmt: skip
 # By these persons, launchers and schedulers ask a process for its end.
 ASKING = ("SIGTERM", "SIGINT", "SIGUSR1", "SIGUSR2")
