@@ -23,7 +23,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.schema.lines import Row, event
+from parsers.schema.lines import Row, event, reporter
 from parsers.text.patterns import regex
 
 _N = r"\d{1,9}"
@@ -181,7 +181,7 @@ class SetupReader:
             origin = {"file": row["file"], "line": row["line"], "how": f"{row['library']} {what}"}
             group = {"rank": row["rank"], "group": pointer, "size": size, "backend": row["library"].lower()}
             self.groups.append(group | origin | {"comm": comm_id or pointer})
-            claim = {"device_index": device, "pci": pci, "local_rank": _local_rank(row)}
+            claim = {"device_index": device, "pci": pci, "local_rank": reporter(row)["local_rank"]}
             self._claim(row, int(init["rank"]), None if is_split else size, claim)
         own: dict[str, Any] = {"host": row["host"], "pid": row["pid"], "device_index": device, "rank": row["rank"]}
         own |= {"pci": pci, "severity": "warning" if kind == "comm_abort" else "info"}
@@ -240,19 +240,12 @@ class _World:
         return made
 
 
-def _local_rank(row: Row) -> int | None:
-    """By what a launcher puts before the line, else by the file's path."""
-    number: int | None = row["local_rank"] if row["local_rank"] is not None else row["path_local_rank"]
-    return number
-
-
 def _what(init: re.Match[str]) -> str:
     """What happened to the communicator; a bare COMPLETE is of the call that is named before it."""
     if init["what"] != "COMPLETE":
         return init["what"]
-    return next(
-        (word for word in ("Destroy", "Abort", "Revoke", "Finalize") if word in (init["api"] or "")), "COMPLETE"
-    )
+    words = ("Destroy", "Abort", "Revoke", "Finalize")
+    return next((word for word in words if word in (init["api"] or "")), "COMPLETE")
 
 
 def _pointer(row: Row, comm: str) -> str:
