@@ -31,7 +31,6 @@ Source: torch/distributed/elastic (agent, multiprocessing, errors).
 
 import json
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -41,6 +40,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.signals import SIGNALS
+from parsers.text.stamps import formed_ns
 
 _FAILED = regex(
     r"failed \(exitcode: (?P<code>-?\d{1,18})\)(?: local_rank: (?P<local_rank>\d{1,18}) \(pid: (?P<pid>\d{1,18})\))?"
@@ -157,7 +157,7 @@ class _Reader:
         if rank is None and ended is None:
             return
         row = record["row"]
-        time_ns = _time(record.get("time", ""))
+        time_ns = formed_ns(record.get("time", ""), "%Y-%m-%d_%H:%M:%S")
         about: dict[str, Any] = {
             "rank": int(rank[1]) if rank else None,
             "local_rank": int(rank[2]) if rank else None,
@@ -224,14 +224,6 @@ def _signal_name(number: int) -> str:
 
 def _exit_code(text: str) -> str:
     return _signal_name(-int(text)) if text.startswith("-") else text
-
-
-def _time(text: str) -> int | None:
-    try:
-        moment = datetime.strptime(text, "%Y-%m-%d_%H:%M:%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return int(moment.timestamp()) * 1_000_000_000
 
 
 PARSER = LineParser(
