@@ -250,9 +250,7 @@ def _chunks(name: str, source: _Counting) -> Iterator[bytes]:
 
 
 def _zstd(source: _Counting) -> Iterator[bytes]:
-    start = partial(
-        engine().decompressobj, write_size=1 << 15
-    )  # what is unfolded at a time: more is cleared for nothing
+    start = partial(engine().decompressobj, write_size=1 << 15)  # unfolded at a time: more is cleared for nothing
     frame, begun = start(), False
     for part in iter(partial(source.read, 1 << 12), b"") if source.is_fine else Parts(source):
         rest = part

@@ -251,9 +251,8 @@ def _taken_apart(bundle: Bundle, source: Source, depth: int) -> bool:
             _list(bundle, source.path, loss)
         return True
     found = ([one.parts_of(data) for one in forms if one in may] for forms in _PARTED)
-    parts: list[gathered.Part] = next(
-        (min(filter(None, ways), key=lambda own: own[0].begin) for ways in found if any(ways)), []
-    )
+    outer = (min(filter(None, ways), key=lambda own: own[0].begin) for ways in found if any(ways))
+    parts: list[gathered.Part] = next(outer, [])
     if not parts or len(bundle.sources) + len(parts) > bundle.budget.limits.members:
         return False
     whole = source.open if is_seekable else bundle._spill.keep(io.BytesIO(data), None)[1]

@@ -116,15 +116,9 @@ def _claims(inits: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if own not in largest or init["size"] > largest[own]["size"]:
             largest[own] = init
     keys = ("host", "pid", "device_index", "file", "line")
-    return [
-        {key: init[key] for key in keys}
-        | {
-            "rank": init["group_rank"] if init["rank"] is None else init["rank"],
-            "world_size": init["size"],
-            "how": _HOW,
-        }
-        for init in largest.values()
-    ]
+    claims = [{key: init[key] for key in keys} | {"world_size": init["size"], "how": _HOW} for init in largest.values()]
+    ranks = (init["group_rank"] if init["rank"] is None else init["rank"] for init in largest.values())
+    return [claim | {"rank": rank} for claim, rank in zip(claims, ranks, strict=True)]
 
 
 def _group(init: dict[str, Any]) -> dict[str, Any]:

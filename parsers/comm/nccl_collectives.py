@@ -30,20 +30,8 @@ OPS = {
     "AllToAll": "all_to_all", "AllToAllv": "all_to_all", "Gather": "gather", "Scatter": "scatter",
     "PutSignal": "put_signal", "Signal": "signal", "WaitSignal": "wait_signal",
 }  # fmt: skip
-_NAMES = (
-    "int8",
-    "uint8",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "bfloat16",
-    "float8_e4m3",
-    "float8_e5m2",
-)
+_NAMES = ("int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "bfloat16", "float8_e4m3",
+          "float8_e5m2")  # fmt: skip
 _DTYPES = {str(number): name for number, name in enumerate(_NAMES)}
 _ROOTED = ["Broadcast", "Bcast", "Reduce", "Gather", "Scatter"]
 

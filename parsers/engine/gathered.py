@@ -130,9 +130,9 @@ class Scanned(msgspec.Struct):
             self.hits = {number: bytes(map(found.hits.__getitem__, own)) for number, own in self.rows.items()}
             self.found = found
             return
-        places = list(
-            zip(found.lines, found.offsets, strict=True)
-        )  # of a window that gave lines away, offsets are its own
+        places = [
+            *zip(found.lines, found.offsets, strict=True)
+        ]  # of a window that gave lines away, offsets are its own
         rows = {number: sorted(own, key=places.__getitem__) for number, own in rows.items()}
         self.hits = {number: bytes(map(found.hits.__getitem__, own)) for number, own in rows.items()}
         best = {places[row]: row for own in rows.values() for row in own}

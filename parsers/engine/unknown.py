@@ -19,9 +19,7 @@ def templates(sample: Mapping[int, str], recognised: Set[int], most: int = 5) ->
     example = dict(zip(masked, texts, strict=True))
     raws = sorted(Counter(masked).items(), key=lambda item: (-item[1], item[0]))[: 6 * most]
     counts: Counter[str] = Counter()
-    shown = mask_all(
-        [strip(example[raw]).text.strip() for raw, _ in raws]
-    )  # before digits go: a form of secrets has them
+    shown = mask_all([strip(example[raw]).text.strip() for raw, _ in raws])  # before digits go: secrets may have them
     for text, (_, count) in zip(shown, raws, strict=True):
         if text:
             counts[_without_digits(text)[:200]] += count

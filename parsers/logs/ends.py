@@ -49,7 +49,7 @@ from parsers.schema.rules import integer
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.text.signals import SIGNALS, WORDS
+from parsers.text.signals import WORDS, ended
 from parsers.who.scripts import arguments
 
 _RANK = regex(r"(?i)(?<![\w-])(?:(?P<space>[a-z]{1,12})[ _-])?rank[ :=_#-]{0,2}(?P<number>\d{1,7})\b")
@@ -245,7 +245,7 @@ def each_end(row: Row, text: str) -> list[dict[str, Any]]:
 
 
 def _listed(number: int, code: int, of: str) -> dict[str, Any]:
-    name = _signal(-code) if code < 0 else str(code)
+    name = ended(code)
     severity = "info" if name == "0" or name in _ASKED else "error"
     detail = json.dumps({"number": number, "of": of})
     return {"kind": "exit", "severity": severity, "code": name, "pid": None, "detail": detail}
@@ -258,12 +258,12 @@ def _code(text: str) -> str | None:
             return next(name for said, name in WORDS.items() if said.lower() == killed["said"].lower())
         name = killed["name"] or killed["own"] or (f"SIG{killed['short']}" if killed["short"] else None)
         number = killed["number"] or killed["unit"] or killed["back"] or killed["chinese"]
-        return name.upper() if name else _signal(int(number))
+        return name.upper() if name else ended(-int(number))
     if _FOR_MEMORY.search(text):
         return "Out Of Memory"  # Slurm's word for it
-    if ended := _ENDED.search(text):
-        number = int(next(group for group in ended.groups() if group is not None))
-        return None if abs(number) >= _CODES else _signal(-number) if number < 0 else str(number)
+    if told := _ENDED.search(text):
+        number = int(next(group for group in told.groups() if group is not None))
+        return None if abs(number) >= _CODES else ended(number)
     said = _SAID.search(text)
     return WORDS[said["said"]] if said else None
 
@@ -330,7 +330,3 @@ def _closing(row: Row, text: str, code: str, whom: str) -> dict[str, Any] | None
     if pid is not None and (typed := _BY_HAND.match(text)) is not None:
         return made | {"detail": json.dumps({"by": "person"})} | ({"host": typed["at"]} if typed["at"] else {})
     return made | ({"detail": json.dumps({"names": [name["name"]]})} if name and _is_name(name["name"]) else {})
-
-
-def _signal(number: int) -> str:
-    return SIGNALS.get(number, str(-number))

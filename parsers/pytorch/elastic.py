@@ -73,9 +73,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     reader = _Reader()
     for stream in streams(lines):
         reader.read(stream)
-    return tables_of(
-        events=reader.events, ranks=reader.ranks, settings=reader.settings, claimed=claimed(reader.claimed)
-    )
+    known = claimed(reader.claimed)
+    return tables_of(events=reader.events, ranks=reader.ranks, settings=reader.settings, claimed=known)
 
 
 class _Reader:
@@ -93,8 +92,7 @@ class _Reader:
     def read(self, stream: list[dict[str, Any]]) -> None:
         self._is_root, self._in_table, self._record, self._result = False, False, {}, None
         for row in stream:
-            understood = self._result_line(row) or self._table_line(row) or self._single(row)
-            if understood:
+            if self._result_line(row) or self._table_line(row) or self._single(row):
                 self.claimed.append((row["file"], row["line"]))
         self._end_record()
         self._end_result()
@@ -172,8 +170,7 @@ class _Reader:
         if self._is_root:
             self.events.append(event(row, "first_failure", **same))
         if rank:
-            place = {"file": row["file"], "line": row["line"], "how": "elastic failure table"}
-            self.ranks.append(about | place)
+            self.ranks.append(about | {"file": row["file"], "line": row["line"], "how": "elastic failure table"})
 
     def _result_line(self, row: Row) -> bool:
         if "Rendezvous complete for workers. Result:" in row["text"]:
@@ -229,23 +226,11 @@ def _exit_code(text: str) -> str:
 PARSER = LineParser(
     name="elastic",
     anchors=(
-        b"failed (exitcode: ",
-        b"closing signal ",
-        b"Terminating process ",
-        b" death signal",
-        b"SignalException: Process",
-        b"ChildFailedError",
-        b"Failures:",
-        b"Root Cause",
-        b"(local_rank: ",
-        b"exitcode  : ",
-        b"error_file: ",
-        b"traceback : ",
-        b"endezvous",
-        b"worker group successfully finished",
-        b"Worker group ",
+        b"failed (exitcode: ", b"closing signal ", b"Terminating process ", b" death signal", b"SignalException: Process", b"ChildFailedError",
+        b"Failures:", b"Root Cause", b"(local_rank: ", b"exitcode  : ", b"error_file: ", b"traceback : ", b"endezvous",
+        b"worker group successfully finished", b"Worker group ",
     ),
     parse=parse,
     after=12,  # the result of a rendezvous; the head of a failure table
     before=True,  # the host, of a table whose head is cut
-)
+)  # fmt: skip

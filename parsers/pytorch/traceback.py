@@ -123,12 +123,10 @@ def _stamps_before(lines: pl.DataFrame) -> _Stamps:
     found = heads.select(who).join(before, on=["file", "line", "local_rank"], nulls_equal=True)
     is_same = pl.col("local_rank").is_not_null() & pl.any_horizontal(pl.col("rank", "rank_right").is_null())
     is_record = pl.col("rank").eq_missing(pl.col("rank_right"))
-    found = found.filter(is_same | is_record).select(
-        "file", "line", is_same.alias("is_same"), "text", "time_ns", "time_basis"
-    )
+    told = found.filter(is_same | is_record).select("file", "line", "text", "time_ns", "time_basis", is_same=is_same)
     return {
         (file, line): {"time_ns": time_ns, "time_basis": basis}
-        for file, line, same, text, time_ns, basis in found.iter_rows()
+        for file, line, text, time_ns, basis, same in told.iter_rows()
         if same or level_of(text) in LOUD
     }
 
@@ -251,9 +249,8 @@ class _Reader:
             self._end_terminate(row, found["message"])
         elif self._block is None and (found := _LONELY.match(text)) and not is_of_kernel(row):
             again = {"headed": self._headed} if self._linked and self._headed else {}
-            self._announce(
-                row, found["message"], raised(row, found["code"], found["message"], {"frames": [], **again}, text)
-            )
+            made = raised(row, found["code"], found["message"], {"frames": [], **again}, text)
+            self._announce(row, found["message"], made)
         elif self._block is None and row["rank"] is not None and (found := _NAKED.match(text)):
             self.events += raised(row, found["code"], "", {"frames": []}, text)
         elif meaning := derived(text) if _BARE.search(text) else None:

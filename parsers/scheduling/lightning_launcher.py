@@ -19,13 +19,12 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
-from parsers.text.signals import SIGNALS
+from parsers.text.signals import ended
 
 
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     number = int(groups["status"])
-    code, severity = SIGNALS.get(-number, str(number)), "error" if number else "info"
-    return {"code": code, "severity": severity, "detail": {"status": None}}
+    return {"code": ended(number), "severity": "error" if number else "info", "detail": {"status": None}}
 
 
 RULES = (

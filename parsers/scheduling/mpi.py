@@ -88,9 +88,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     """events exit; ranks of those that a line tells with their host and pid."""
     rows: list[dict[str, Any]] = []
     known: list[tuple[str, int]] = []
-    aborts = lines.filter(
-        pl.col("text").str.contains_any(["application called MPI_Abort(", "MPI_ABORT was invoked on rank"])
-    )
+    words = ["application called MPI_Abort(", "MPI_ABORT was invoked on rank"]
+    aborts = lines.filter(pl.col("text").str.contains_any(words))
     aborted = dict(aborts.group_by("file").agg(pl.col("line").min()).iter_rows())
     for stream in streams(lines):
         for row, made in _read(stream, aborted):
@@ -141,17 +140,11 @@ def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[
             yield row, []
         elif found := _HOW.match(text):
             groups = {name: value for name, value in {**(who or {}), **found.groupdict()}.items() if value is not None}
-            if (
-                who is not None
-                and who["rank"] is None
-                and (status := int(groups.get("status", "0"))) % 128 > 2
-                and status < 256
-            ):
+            status = int(groups.get("status", "0"))
+            if who is not None and who["rank"] is None and status < 256 and status % 128 > 2:
                 groups["signal"] = str(status % 128)
-            yield (
-                row,
-                [event(row, kind, **columns(Rule(_HOW, kind, refine=_ended), groups)) for kind in kinds(row, groups)],
-            )
+            told = columns(Rule(_HOW, "exit", refine=_ended), groups)
+            yield row, [event(row, kind, **told) for kind in kinds(row, groups)]
             who = None
         elif _FRAME.match(text):
             yield row, []

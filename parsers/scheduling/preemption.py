@@ -49,15 +49,14 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, integer, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
-from parsers.text.signals import SIGNALS
+from parsers.text.signals import SIGNALS, ended
 from parsers.text.taken_away import BY_HAND, OF_ASKING, OUT_OF_TIME, TAKEN_AWAY
 
 
 def _coded(groups: Mapping[str, str]) -> dict[str, Any]:
     if not groups.get("number"):  # MindSpore up to 2.4 does not print it
         return {"code": "exception", "severity": "error"}
-    number = integer(groups["number"]) or 0
-    name = SIGNALS.get(-number, str(number)) if number < 0 else str(number)
+    name = ended(integer(groups["number"]) or 0)
     return {"code": name, "severity": "info" if name in ("0", "SIGTERM") else "error", "detail": {"number": None}}
 
 

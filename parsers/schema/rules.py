@@ -117,9 +117,8 @@ def read_bodies(
     known: list[tuple[str, int]] = []
     for row in lines.iter_rows(named=True):
         parts = bodies(row["text"] or "", head)
-        made = [
-            event(row, said.pop("kind"), rank=None, local_rank=None, **said) for one in parts if (said := read(*one))
-        ]
+        told = [said for one in parts if (said := read(*one))]
+        made = [event(row, said.pop("kind"), rank=None, local_rank=None, **said) for said in told]
         rows += made
         if parts and not made:
             known.append((row["file"], row["line"]))
@@ -134,8 +133,8 @@ def read_rules(lines: pl.DataFrame, rules: Sequence[Rule], **fixed: Any) -> Tabl
         for rule, match in matches(row["text"] or "", rules):
             if rule.kind is None:
                 understood.append((row["file"], row["line"]))
-                continue
-            rows.append(_row(row, rule, match, fixed))
+            else:
+                rows.append(_row(row, rule, match, fixed))
     return tables_of(events=rows, claimed=claimed(dict.fromkeys(understood)))
 
 

@@ -11,3 +11,8 @@ WORDS: Mapping[str, str] = {
 }  # fmt: skip
 # By these persons, launchers and schedulers ask a process for its end.
 ASKING = ("SIGTERM", "SIGINT", "SIGUSR1", "SIGUSR2")
+
+
+def ended(code: int) -> str:
+    """What a code below zero, as Python's subprocess gives it, says: the name of the signal; any other one as it is."""
+    return SIGNALS.get(-code, str(code)) if code < 0 else str(code)
