@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.comm.nccl_records import before_pointer
+from parsers.comm.nccl_records import before_pointer, named_pointer
 from parsers.schema.lines import Row
 from parsers.schema.tables import conform, table
 from parsers.text.patterns import regex
@@ -86,7 +86,7 @@ def _channels(lines: pl.DataFrame) -> pl.DataFrame:
 
 def _paths(row: Row) -> Iterator[dict[str, Any]]:
     text = row["message"]
-    comm = f"{row['host'] or ''}:{'' if row['pid'] is None else row['pid']}:{row['around']}" if row["around"] else None
+    comm = named_pointer(row, row["around"]) if row["around"] else None
     own = {key: row[key] for key in ("rank", "host", "pid", "device_index", "file", "line")} | {"comm": comm}
 
     def link(channel: str, at: int, peer: int, direction: str) -> dict[str, Any]:

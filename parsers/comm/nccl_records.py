@@ -12,6 +12,7 @@ from itertools import islice
 
 import polars as pl
 
+from parsers.schema.lines import Row
 from parsers.text.patterns import regex
 
 LIBRARY = "[A-Z]{2,6}CL"  # NCCL, RCCL, MCCL, and of whoever else keeps these records: a name of its own stands there
@@ -47,6 +48,11 @@ def name_at_begin() -> pl.Expr:
 def before_pointer() -> pl.Expr:
     """`host:pid:`, which makes one name of a pointer that is of a process."""
     return pl.col("host").fill_null("") + ":" + pl.col("pid").cast(pl.String).fill_null("") + ":"
+
+
+def named_pointer(row: Row, pointer: str) -> str:
+    """The same of one record, with the pointer."""
+    return f"{row['host'] or ''}:{'' if row['pid'] is None else row['pid']}:{pointer}"
 
 
 def _read(rows: pl.DataFrame, sure: frozenset[str]) -> pl.DataFrame:

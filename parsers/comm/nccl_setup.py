@@ -23,6 +23,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.comm.nccl_records import named_pointer
 from parsers.schema.lines import Row, event, reporter
 from parsers.text.patterns import regex
 
@@ -165,7 +166,7 @@ class SetupReader:
     def _init(self, row: Row, init: re.Match[str]) -> None:
         what, size = _what(init), int(init["size"])
         is_split = bool(init["parent"]) or any(word in (init["api"] or "") for word in ("Split", "Shrink", "Grow"))
-        pointer = _pointer(row, init["comm"])
+        pointer = named_pointer(row, init["comm"])
         split, inner = (init["split"] or "").strip(), _SPLIT_ID.search(init["split"] or "")
         named, bus, dev = (pattern.search(init["words"]) for pattern in (_ID, _BUS, _DEVICE))
         comm_id = named["id"] if named else inner[1] if inner else None
@@ -246,10 +247,6 @@ def _what(init: re.Match[str]) -> str:
         return init["what"]
     words = ("Destroy", "Abort", "Revoke", "Finalize")
     return next((word for word in words if word in (init["api"] or "")), "COMPLETE")
-
-
-def _pointer(row: Row, comm: str) -> str:
-    return f"{row['host'] or ''}:{row['pid'] if row['pid'] is not None else ''}:{comm}"
 
 
 def _pci(bus: str | None) -> str | None:

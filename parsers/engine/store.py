@@ -56,7 +56,7 @@ def layout() -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def manifest(evidence: Evidence, path: str, version: str, limits: Limits | None = None) -> bytes:
+def manifest(evidence: Evidence, path: str, version: str, limits: Limits | None) -> bytes:
     """The manifest of evidence that was read from `path`, whose bytes are read once more for their digests."""
     digests = dict(_digests(path, limits)) if path != "-" else {}
     files = evidence.tables["files"].select("file", "bytes").iter_rows()

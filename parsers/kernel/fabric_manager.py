@@ -13,7 +13,6 @@ Versions: 450 to 575.
 Source: NVIDIA's Fabric Manager user guide.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -33,17 +32,13 @@ _SEVERITIES = {"WARNING": "warning", "ERROR": "error", "CRITICAL": "fatal", "FAT
 _DEVICE = r"pci bus id:? (?P<pci>[0-9a-fA-F:.]{7,16})"
 
 
-def _switch(groups: Mapping[str, str]) -> Mapping[str, Any]:
-    return {"severity": "fatal" if groups["level"] == "fatal" else "error"}
-
-
 _RULES = (
     Rule(
         regex(
             r"detected NVSwitch (?P<level>non-fatal|fatal) error (?P<number>\d{1,9}) on fid (?P<fid>\d+) "
             rf"on NVSwitch {_DEVICE}(?: physical id (?P<physical>\d+))?(?: port (?P<port>\d+))?"
         ),
-        "gpu_error", code="sxid:{number}", refine=_switch,
+        "gpu_error", code="sxid:{number}", refine=lambda groups: {"severity": "fatal" if groups["level"] == "fatal" else "error"},
     ),
     Rule(regex(rf"(?i:nvlink).{{0,200}}?{_DEVICE}"), "link_down", code="nvlink"),
     Rule(regex(r"(?i:nvlink).{0,200}(?:fail|down|inactive|not active|contain)"), "link_down", code="nvlink"),
