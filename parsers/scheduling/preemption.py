@@ -96,7 +96,10 @@ def parse(lines: pl.DataFrame) -> Tables:
     node = pl.coalesce(pl.col("text").str.extract(_NODE, group) for group in (1, 2, 3, 4)).str.to_lowercase()
     pod = pl.coalesce(pl.col("text").str.extract(_POD, group) for group in (1, 2, 3))
     is_told, of_pod = ((pl.col("kind") == "scheduler") & name.is_not_null() for name in (node, pod))
-    of_node, told_pod = pl.format('{"object": "node/{}"}', node), pl.format('{"object": "pod/{}"}', pod)
+    of_node, told_pod = (
+        pl.concat_str(pl.lit(f'{{"object": "{kind}/'), name, pl.lit('"}'))
+        for kind, name in (("node", node), ("pod", pod))
+    )
     tables["events"] = tables["events"].with_columns(
         names_hosts=pl.when(is_told).then(pl.concat_list(node)).otherwise("names_hosts"),
         detail=pl.when(of_pod).then(told_pod).when(is_told).then(of_node).otherwise("detail"),
