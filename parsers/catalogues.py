@@ -4,7 +4,7 @@ Source: parsers/data/xid.csv, sxid.csv, metax_eid.csv, mthreads_events.csv; each
 """
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -30,8 +30,12 @@ class Code(NamedTuple):
 @cache
 def rows(name: str) -> dict[str, dict[str, str]]:
     """A catalogue by its code."""
-    text = files("parsers").joinpath("data", name).read_text(encoding="utf-8")
-    return {row.pop("code", "") or row["eid"].lower(): row for row in csv.DictReader(text.splitlines())}
+    return {row.pop("code", "") or row["eid"].lower(): row for row in listed(name)}
+
+
+def listed(name: str) -> Iterator[dict[str, str]]:
+    """The rows of a catalogue as it has them."""
+    return csv.DictReader(files("parsers").joinpath("data", name).read_text(encoding="utf-8").splitlines())
 
 
 def _row(code: str | None) -> dict[str, str]:
@@ -62,12 +66,8 @@ def _category_by_advice(code: str | None) -> str | None:
 
 def is_lasting(code: str | None) -> bool:
     """Does the vendor's catalogue ask for a reset, a reboot or a repair? What it does not list is not proven to last."""
-    grave = _row(code).get("severity") not in (
-        "info",
-        "warning",
-        "watch",
-    )  # what can wait for the next pause is no reason
-    return grave and advice(code) in _LASTING
+    may_wait = _row(code).get("severity") in ("info", "warning", "watch")  # for the next pause: that is no reason
+    return not may_wait and advice(code) in _LASTING
 
 
 @cache

@@ -113,7 +113,14 @@ class _Folded:
         return bz2.BZ2Decompressor() if self._name == "bzip2" else lzma.LZMADecompressor()
 
 
-class Unfolded(io.RawIOBase):
+class Raw(io.RawIOBase):
+    """A stream that is read."""
+
+    def readable(self) -> bool:
+        return True
+
+
+class Unfolded(Raw):
     """A compressed stream, read unfolded. After the end, `loss` says what could not be read, or is None.
 
     A library that meets damage gives nothing of the piece that it was fed with. So where the stream can be read again,
@@ -130,9 +137,6 @@ class Unfolded(io.RawIOBase):
         self._pending = memoryview(b"")
         self._out = 0
         self.loss: str | None = None
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
         if not self._pending and self._straight is not None and len(buffer) >= BLOCK:
@@ -246,9 +250,7 @@ def _chunks(name: str, source: _Counting) -> Iterator[bytes]:
 
 
 def _zstd(source: _Counting) -> Iterator[bytes]:
-    start = partial(
-        engine().decompressobj, write_size=1 << 15
-    )  # what is unfolded at a time: more is cleared for nothing
+    start = partial(engine().decompressobj, write_size=1 << 15)  # unfolded at a time: more is cleared for nothing
     frame, begun = start(), False
     for part in iter(partial(source.read, 1 << 12), b"") if source.is_fine else Parts(source):
         rest = part

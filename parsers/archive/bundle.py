@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
 import msgspec
@@ -94,7 +93,7 @@ class Bundle(msgspec.Struct):
     def __enter__(self) -> "Bundle":
         return self
 
-    def __exit__(self, *_: "type[BaseException] | BaseException | TracebackType | None") -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -252,9 +251,8 @@ def _taken_apart(bundle: Bundle, source: Source, depth: int) -> bool:
             _list(bundle, source.path, loss)
         return True
     found = ([one.parts_of(data) for one in forms if one in may] for forms in _PARTED)
-    parts: list[gathered.Part] = next(
-        (min(filter(None, ways), key=lambda own: own[0].begin) for ways in found if any(ways)), []
-    )
+    outer = (min(filter(None, ways), key=lambda own: own[0].begin) for ways in found if any(ways))
+    parts: list[gathered.Part] = next(outer, [])
     if not parts or len(bundle.sources) + len(parts) > bundle.budget.limits.members:
         return False
     whole = source.open if is_seekable else bundle._spill.keep(io.BytesIO(data), None)[1]

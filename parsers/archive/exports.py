@@ -37,18 +37,8 @@ from parsers.text.patterns import regex
 MOST_BYTES = 64 << 20
 HEAD = 1 << 16
 TEXTS = (
-    "log",
-    "message",
-    "line",
-    "msg",
-    "raw",
-    "textpayload",
-    "jsonpayload.message",
-    "内容",
-    "日志内容",
-    "日志",
-    "content",
-)
+    "log", "message", "line", "msg", "raw", "textpayload", "jsonpayload.message", "内容", "日志内容", "日志", "content",
+)  # fmt: skip
 TIMES = ("time", "ts", "timestamp", "realtime_timestamp", "date", "时间", "日志时间", "时间戳")
 _MARKS = (b'"_source"', b'"stream"', *notebooks.MARKS, *conversations.MARKS, *(f'{text}"'.encode() for text in TEXTS))
 _DEPTH = 4  # records within each other: kubernetes.pod.name
@@ -229,11 +219,10 @@ def _written(logged: Iterable[_Logged | None]) -> bytes | None:
     for one, where in zip(told, places, strict=True):
         time = _field(one.record, TIMES)
         rest = {name: one.record[name] for name in ("rank", "stream", "container") if name in one.record}
-        others = {
-            name: cell for name in names if (cell := one.record.get(name)) not in where.values() and cell is not None
-        }
+        named = {name: one.record.get(name) for name in names}
+        others = {name: cell for name, cell in named.items() if cell is not None and cell not in where.values()}
+        stamp = {} if time is None else {"time": _plain(time) if isinstance(time, str) else time}
         for text in one.text.splitlines() or [""]:
-            stamp = {} if time is None else {"time": _plain(time) if isinstance(time, str) else time}
             lines.append(msgspec.json.encode({**others, **stamp, **where, **rest, "log": text}))
     return b"\n".join(lines) + b"\n"
 

@@ -40,22 +40,9 @@ _PARTS = regex(
     rb"|" + _PROMPT + rb"(?P<command>[a-z][\w./-]{1,80}(?:[ \t][^\n]{0,1000})?)\n"
 )
 _MARKS = (
-    b"==> ",
-    b"---\n",
-    b"---\r\n",
-    b" | CHANGED",
-    b" | SUCCESS",
-    b" | FAILED",
-    b" [SUCCESS] ",
-    b" [FAILURE] ",
-    b"capture-pane",
-    b" logs",
-    b"\tlogs",
-    b"nomad alloc",
-    b"ssh ",
-    b"srun -",
-    *(b" " + word + b" " for word in (b"cat", b"tail", b"head", b"zcat", b"less", b"more")),
-)
+    b"==> ", b"---\n", b"---\r\n", b" | CHANGED", b" | SUCCESS", b" | FAILED", b" [SUCCESS] ", b" [FAILURE] ", b"capture-pane", b" logs",
+    b"\tlogs", b"nomad alloc", b"ssh ", b"srun -", b" cat ", b" tail ", b" head ", b" zcat ", b" less ", b" more ",
+)  # fmt: skip
 _PATH = regex(rb"(?:~|\.{0,2})?/(?:[\w.@%+-]+/)*[\w.@%+-]+|[\w@%+-]+\.(?:log|out|err|txt|json|jsonl|csv)\b")
 _FOLDED = regex(rb"[\[\],]")
 _PRINTS = regex(rb"(?:cat|tail|head|zcat|less|more|bat|tac|nl)[ \t]")
@@ -90,12 +77,8 @@ def may_be(head: bytes) -> bool:
 def parts_of(data: bytes) -> list[Part]:
     """A whole file → its parts in order; none where it is of one piece."""
     found = [part for part in _parts(data) if data[part.begin : part.end].strip()]
-    saying = [
-        part
-        for part in found
-        if part.host and _says(data[part.begin : min(part.end, part.begin + HEAD)], part.host.encode())
-    ]
-    if 2 * len(saying) > len(found):
+    named = ((part.host.encode(), data[part.begin : min(part.end, part.begin + HEAD)]) for part in found if part.host)
+    if 2 * sum(_says(own, host) for host, own in named) > len(found):
         return []
     return found if len({part.name for part in found}) >= _FEWEST and len(found) <= _MOST else []
 
@@ -155,10 +138,9 @@ def _without_remarks(heads: Iterable["re.Match[bytes]"]) -> Iterator["re.Match[b
     """In a file a bare `#` before words begins a remark; elsewhere it may be the prompt of root."""
     in_file = False
     for head in heads:
-        if head["command"] is None or head[0][:1] != b"#" or not in_file:
-            in_file = head["file"] is not None or (
-                head["command"] is not None and _printed(head["command"]) is not None
-            )
+        command = head["command"]
+        if command is None or head[0][:1] != b"#" or not in_file:
+            in_file = head["file"] is not None or (command is not None and _printed(command) is not None)
             yield head
 
 
@@ -185,11 +167,8 @@ def _typed_at(text: bytes) -> str | None:
 
 def _printed(command: bytes) -> bytes | None:
     """The file that a command prints, the only one that it names; of /proc, whoever knows its sections reads it."""
-    words = [
-        word
-        for word in _OPTION.sub(b" ", command.partition(b"|")[0]).split()
-        if not word.isdigit() and not word.startswith(b"-")
-    ]
+    told = _OPTION.sub(b" ", command.partition(b"|")[0]).split()
+    words = [word for word in told if not word.isdigit() and not word.startswith(b"-")]
     path = words[-1] if _PRINTS.match(command) and len(words) == _FEWEST else b""
     return path if _NAMED.fullmatch(path) and not path.startswith((b"/proc/", b"/sys/")) else None
 

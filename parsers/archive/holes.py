@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
+from parsers.archive.archives import Raw
 from parsers.archive.members import Hole, Plain
 
 KEPT = 2 << 20  # zeros of a hole that come
@@ -31,7 +32,7 @@ def over_holes(stream: BinaryIO, lose: Callable[[str], None]) -> Iterator[Binary
         lose(f"{over.left_out} bytes not read: a hole in the file from byte {first.begin} on, where nobody wrote")
 
 
-class _OverHoles(io.RawIOBase):
+class _OverHoles(Raw):
     """`left_out`: bytes of holes that were gone over."""
 
     def __init__(self, stream: BinaryIO, plain: Plain, first: Hole) -> None:
@@ -39,9 +40,6 @@ class _OverHoles(io.RawIOBase):
         self._stream, self._plain = stream, plain
         self._next: Hole | None = first
         self.left_out = 0
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
         while self._next is not None and self._stream.tell() >= self._next.begin + KEPT:

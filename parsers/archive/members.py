@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from functools import partial
-from typing import BinaryIO, NamedTuple, Protocol, cast
+from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 from parsers.archive import archives
 from parsers.schema.limits import Budget, Share
@@ -58,7 +58,21 @@ def open_file(path: str, size: int | None = None, flags: int = 0) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(Plain(io.FileIO(handle), size)))
 
 
-class Plain(io.RawIOBase):
+class Over(archives.Raw):
+    """A stream over another one, in which it goes about, and which it closes."""
+
+    _inner: Any
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self._inner.close()
+        super().close()
+
+
+class Plain(Over):
     """A file as it lies there; `loss` says what could not be read behind its first byte, an end before its size included."""
 
     def __init__(self, inner: io.FileIO, size: int | None) -> None:
@@ -66,17 +80,11 @@ class Plain(io.RawIOBase):
         self._inner, self._size = inner, size
         self.loss: str | None = None
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
     def tell(self) -> int:
-        return self._inner.tell()
+        return int(self._inner.tell())
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        return self._inner.seek(offset, whence)
+        return int(self._inner.seek(offset, whence))
 
     def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
         try:
@@ -118,11 +126,6 @@ class Plain(io.RawIOBase):
                 raise
             return size  # the file ends in the hole
 
-    def close(self) -> None:
-        if not self.closed:
-            self._inner.close()
-        super().close()
-
 
 def open_unfolded(kind: str, opener: Callable[[], BinaryIO], share: Share) -> BinaryIO:
     return cast(BinaryIO, archives.unfold(kind, opener(), share))
@@ -141,7 +144,7 @@ def open_zipped(opener: Callable[[], BinaryIO], info: zipfile.ZipInfo) -> Binary
     return cast(BinaryIO, io.BufferedReader(_Zipped(opener(), info), 1 << 16))
 
 
-class _Zipped(io.RawIOBase):
+class _Zipped(archives.Raw):
     """A zip member; `loss` says what could not be read."""
 
     def __init__(self, inner: BinaryIO, info: zipfile.ZipInfo) -> None:
@@ -160,9 +163,6 @@ class _Zipped(io.RawIOBase):
             inner.close()
             raise
 
-    def readable(self) -> bool:
-        return True
-
     def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
         try:
             data = self._member.read(len(buffer)) if self.loss is None else b""
@@ -179,7 +179,7 @@ class _Zipped(io.RawIOBase):
         super().close()
 
 
-class _Slice(io.RawIOBase):
+class _Slice(Over):
     """A stretch of a seekable stream."""
 
     def __init__(self, inner: BinaryIO, offset: int, size: int) -> None:
@@ -190,12 +190,6 @@ class _Slice(io.RawIOBase):
     @property
     def loss(self) -> str | None:
         return archives.loss_of(self._inner)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
 
     def tell(self) -> int:
         return self._at
@@ -211,13 +205,8 @@ class _Slice(io.RawIOBase):
         self._at += got
         return got
 
-    def close(self) -> None:
-        if not self.closed:
-            self._inner.close()
-        super().close()
 
-
-class Replayed(io.RawIOBase):
+class Replayed(archives.Raw):
     """A stream whose first bytes can be looked at before they are read; what comes counts as stored."""
 
     def __init__(self, inner: BinaryIO, budget: Budget) -> None:
@@ -229,9 +218,6 @@ class Replayed(io.RawIOBase):
             self._seen += data
         return self._seen[:size]
 
-    def readable(self) -> bool:
-        return True
-
     def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
         data, self._seen = (self._seen[: len(buffer)], self._seen[len(buffer) :])
         data = data or self._inner.read(len(buffer))
@@ -240,7 +226,7 @@ class Replayed(io.RawIOBase):
         return len(data)
 
 
-class Passing(io.RawIOBase):
+class Passing(archives.Raw):
     """The next `size` bytes of what can be read only once, all of them where None; the first can be looked at before they
     are read. `count`: how many were read."""
 
@@ -253,9 +239,6 @@ class Passing(io.RawIOBase):
         if len(self._seen) < size:
             self._seen += self._inner.read(min(size, self._left) - len(self._seen))
         return self._seen[:size]
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
         seen, self._seen = self._seen[: len(buffer)], self._seen[len(buffer) :]

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, BinaryIO, cast
 
 from parsers.archive.archives import BLOCK
+from parsers.archive.members import Over
 
 
 def is_url(path: str) -> bool:
@@ -53,19 +54,13 @@ def _said(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-class _Remote(io.RawIOBase):
+class _Remote(Over):
     """A file of a storage; `loss` says what could not be read behind its first byte."""
 
     def __init__(self, inner: Any) -> None:
         super().__init__()
         self._inner, self._at = inner, 0
         self.loss: str | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
 
     def tell(self) -> int:
         return self._at
@@ -85,8 +80,3 @@ class _Remote(io.RawIOBase):
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._inner.close()
-        super().close()

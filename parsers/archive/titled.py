@@ -94,10 +94,8 @@ def _heads(data: bytes) -> Iterator[_Head]:
         style = (sort, begins[:1] or found["hashes"] or b"", ends[:1])
         if sort == "closed" and begins[:1] != ends[:1] and begins[:1] not in b"<>":
             continue
-        text = found[sort].strip()
-        name, host = (
-            (None, None) if _END.fullmatch(text) else _named(text, is_bare=sort in ("headed", "begun", "fenced"))
-        )
+        text, is_bare = found[sort].strip(), sort in ("headed", "begun", "fenced")
+        name, host = (None, None) if _END.fullmatch(text) else _named(text, is_bare=is_bare)
         # Else it is the last line inside a fence, or a remark in a script.
         if name is not None or (sort != "fenced" and found["hashes"] != b"#"):
             yield _Head(style, name, host, found.start(), found.end())

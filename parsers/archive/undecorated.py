@@ -90,9 +90,8 @@ def _before(lines: list[bytes]) -> int:
         if not common:
             return 0
     common = common or b""
-    marked = (
-        max(common.rfind(b">"), common.rfind(b"|")) + 1
-    )  # a space behind a mark is its own, more are of what follows
+    marked = max(common.rfind(b">"), common.rfind(b"|")) + 1
+    # A space behind a mark is its own, more are of what follows.
     width = marked + common[marked:].startswith(b" ") if marked else len(common)
     return width if count >= _FEWEST else 0
 

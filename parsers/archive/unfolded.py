@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from itertools import islice, takewhile
 
 import polars as pl
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from parsers.archive.path_hints import hints
 from parsers.schema.parser import Source
@@ -50,12 +50,4 @@ def with_paths(tables: Tables, paths: Mapping[str, str]) -> Tables:
 def _called(source: Source, path: str) -> Source:
     before, told = hints(source.path), hints(path)
     host = told.host if source.host == before.host else source.host
-    return replace(
-        source,
-        path=path,
-        rank=told.rank,
-        local_rank=told.local_rank,
-        host=host,
-        attempt=told.attempt,
-        launch=told.launch,
-    )
+    return replace(source, path=path, **asdict(told) | {"host": host})

@@ -31,10 +31,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     for row in lines.iter_rows(named=True):
         for match in _ANSWER.finditer(row["text"][:4096]):
             address = ".".join(reversed(match.groups()[:4]))
-            rows.append(
-                {"host": match[5].rstrip("."), "address": address, "how": "reverse lookup"}
-                | {"file": row["file"], "line": row["line"]}
-            )
+            place = {"file": row["file"], "line": row["line"], "how": "reverse lookup"}
+            rows.append(place | {"host": match[5].rstrip("."), "address": address})
     return {"ranks": table("ranks", rows)}
 
 

@@ -55,9 +55,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         group = str(told["group"]) if "group" in told else "default"
         place = {"file": row["file"], "line": row["line"], "rank": rank}
         counters = {"last_enqueued": number, "last_completed": number if state == "completed" else number - 1}
-        progress.append(
-            place | counters | {"group": group, "time_ns": row["time_ns"], "scope": "all", "how": "watchdog line"}
-        )
+        origin = {"group": group, "time_ns": row["time_ns"], "scope": "all", "how": "watchdog line"}
+        progress.append(place | counters | origin)
         members, size = integers(str(told.get("group_ranks", ""))), whole(told.get("group_size"))
         if members or size:
             space = "global" if members else None
@@ -69,13 +68,8 @@ def parse(lines: pl.DataFrame) -> Tables:
             op = operation(str(told["operation"])) if "operation" in told else None
             about = {"rank": rank, "rank_space": "global", "group": group, "seq": number, "op": op}
             events.append(event(row, "collective_timeout", severity="error", **about))
-    return tables_of(
-        events=events,
-        progress=progress,
-        groups=list(groups.values()),
-        ranks=list(ranks.values()),
-        claimed=claimed((row["file"], row["line"]) for row in progress),
-    )
+    known = claimed((row["file"], row["line"]) for row in progress)
+    return tables_of(events=events, progress=progress, groups=groups.values(), ranks=ranks.values(), claimed=known)
 
 
 def _state(said: Mapping[str, str], told: Mapping[str, Any]) -> str | None:

@@ -28,12 +28,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.comm.hccl_faults import OWN_PORT, fault
+from parsers.comm.hccl_faults import OWN_PORT, fault, when
 from parsers.schema.lines import Row, claimed, event, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
-from parsers.text.stamps import parse_time
 
 _CODE = r"E[A-Z0-9]\d{4}"
 _STAMP = r"(?P<stamp>\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d(?:\.\d{3}){0,2})"
@@ -76,12 +75,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         elif (runtime := _RUNTIME.search(text)) and runtime["code"] in _WAITS:
             events.append(event(row, "collective_timeout", severity="error", code=runtime["code"]))
         elif (call := _CALL.search(text)) and call["code"] not in _CALLERS_OWN:
-            kind = _RESULTS.get(call["code"], "comm_warning")
-            events.append(
-                event(
-                    row, kind, severity="error", code=f"hccl:{call['code']}", detail=json.dumps({"call": call["call"]})
-                )
-            )
+            kind, detail = _RESULTS.get(call["code"], "comm_warning"), json.dumps({"call": call["call"]})
+            events.append(event(row, kind, severity="error", code=f"hccl:{call['code']}", detail=detail))
         elif _FILLING.match(text):
             known.append((row["file"], row["line"]))
     return tables_of(events=events, ranks=ranks, claimed=claimed(known))
@@ -108,20 +103,18 @@ def _failed(row: Row, named: re.Match[str]) -> dict[str, Any]:
 
 
 def _claim(row: Row, named: re.Match[str]) -> list[dict[str, Any]]:
-    who = {key: reporter(row)[key] for key in ("host", "file", "line")}
     if int(named["rank"]) < 0:
         return []
+    who = {key: reporter(row)[key] for key in ("host", "file", "line")} | {"how": "torch_npu error"}
     device = int(named["device"])
     own = {"rank": int(named["rank"]), "pid": int(named["pid"]), "device_index": device if device >= 0 else None}
-    return [who | own | {"how": "torch_npu error"}]
+    return [who | own]
 
 
 def _when(row: Row, stamp: str | None) -> dict[str, Any]:
     if row["time_ns"] is not None or stamp is None:
         return {}
-    day, clock = stamp[:10], stamp[11:]
-    seconds, _, fraction = clock.partition(".")
-    time, basis = parse_time(f"{day} {seconds}.{fraction.replace('.', '') or '0'}")
+    time, basis = when(stamp)
     return {"time_ns": time, "time_basis": basis}
 
 

@@ -74,20 +74,15 @@ def parse(source: Source) -> Tables:
             claimed.append(place)
         elif text.strip():
             unread.append(place | {"reason": "no line of a clog"})
-    largest = max(
-        ((size or 0, rank) for rank, size in read.comms.values()), key=lambda pair: pair[0], default=(0, None)
-    )
-    rank = source.rank if source.rank is not None else largest[1]
+    known = ((size or 0, rank) for rank, size in read.comms.values())
+    size, own = max(known, key=lambda pair: pair[0], default=(0, None))
+    rank = source.rank if source.rank is not None else own
     where = {"rank": rank, "host": source.host}
     unknown = {} if read.has_lifecycle else {"state": None, "retired": None}
-    claims = (
-        [where | {"file": source.path, "line": 1, "world_size": largest[0] or None, "how": "clog"}]
-        if rank is not None
-        else []
-    )
+    claim = where | {"file": source.path, "line": 1, "world_size": size or None, "how": "clog"}
     return tables_of(
         operations=[call | where | unknown for call in read.calls],
-        ranks=claims,
+        ranks=[] if rank is None else [claim],
         groups=_groups(read, source, rank),
         events=[row | {"rank": rank, "rank_space": None if rank is None else "global"} for row in events],
         unread=unread[:100],
@@ -125,11 +120,10 @@ def _event(read: _File, found: re.Match[str], place: dict[str, Any]) -> None:
     elif what in "SE" and read.waiting[key, what]:
         read.has_lifecycle = True
         call = read.waiting[key, what].popleft()
-        call |= (
-            {"time_started_ns": at, "state": "started"}
-            if what == "S"
-            else {"time_completed_ns": at, "state": "completed", "retired": True}
-        )
+        if what == "S":
+            call |= {"time_started_ns": at, "state": "started"}
+        else:
+            call |= {"time_completed_ns": at, "state": "completed", "retired": True}
 
 
 def _call(read: _File, key: str, place: dict[str, Any]) -> dict[str, Any]:

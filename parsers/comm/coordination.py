@@ -88,12 +88,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     named = ("", 0, "")  # the barrier of the line before: what counts its tasks stands on a line of its own
     for row in lines.iter_rows(named=True):
         text = row["text"] or ""
-        if (
-            last is not None
-            and row["file"] == last["file"]
-            and _ALONE.match(text)
-            and row["line"] - last["line"] < _LISTED
-        ):
+        is_below = last is not None and row["file"] == last["file"] and row["line"] - last["line"] < _LISTED
+        if last is not None and is_below and _ALONE.match(text):
             last["names_ranks"] = sorted({*(last["names_ranks"] or ()), *map(int, _NAMED.findall(text))})
             last["names_rank_space"] = "global"
             known.append((row["file"], row["line"]))
@@ -105,22 +101,17 @@ def parse(lines: pl.DataFrame) -> Tables:
             continue
         found = matches(text, RULES)
         near = named if named[0] == row["file"] and row["line"] - named[1] < _BELOW else None
-        made = [
-            one for rule, match in found if (one := _event(row, rule, match, near[2] if near else None)) is not None
-        ]
-        named = next(
-            ((row["file"], row["line"], said) for _, match in found if (said := match.groupdict().get("barrier"))),
-            named,
-        )
+        barrier = near[2] if near else None
+        made = [one for rule, match in found if (one := _event(row, rule, match, barrier)) is not None]
+        barriers = (said for _, match in found if (said := match.groupdict().get("barrier")))
+        named = next(((row["file"], row["line"], said) for said in barriers), named)
         if not made and any(rule.kind is None and rule.pattern.search(text) for rule in RULES):
             known.append((row["file"], row["line"]))
         if any(one["kind"] == "heartbeat_lost" for one in made):  # the task's state is only another word for it
             made = [one for one in made if one.get("code") not in ("task_error", "coordination_service")]
         rows += made
-        last = next(
-            (one for one in reversed(made) if one["kind"] in ("heartbeat_lost", "missing_members")),
-            None if made else last,
-        )
+        listing = (one for one in reversed(made) if one["kind"] in ("heartbeat_lost", "missing_members"))
+        last = next(listing, None if made else last)
     return tables_of(events=rows, claimed=claimed(known))
 
 

@@ -59,18 +59,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 PARSER = LineParser(
     name="counted_barriers",
-    anchors=(
-        b"ait",
-        b"issing",
-        b"rrived",
-        b"bsent",
-        b"ending",
-        b"arrier",
-        b"not in",
-        "待".encode(),
-        "等".encode(),
-        "未".encode(),
-    ),
+    anchors=(b"ait", b"issing", b"rrived", b"bsent", b"ending", b"arrier", b"not in", *map(str.encode, "待等未")),
     parse=parse,
     leftover=True,
 )

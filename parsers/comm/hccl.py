@@ -26,12 +26,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.comm.hccl_faults import KINDS, fault, pairs_of
+from parsers.comm.hccl_faults import KINDS, fault, pairs_of, when
 from parsers.schema.lines import Row, claimed, event, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
-from parsers.text.stamps import Stamp, parse_time
 
 _LINE = regex(
     r"\[(?P<level>ERROR|WARNING|WARN|INFO|EVENT|DEBUG)\] ?HCCL\((?P<pid>\d{1,9}),(?P<process>[^)]{0,100})\):"
@@ -43,7 +42,7 @@ _INIT = regex(
     r"Entry-HcclCommInit\w{0,40}(?: V\w{1,20})?[:,] ?(?:ranks\[(?P<size>\d{1,7})\], ?rank\[(?P<rank>\d{1,7})\]"
     r"|rankId\[(?P<rank2>\d{1,7})\], ?rankNum\[(?P<size2>\d{1,7})\])"
 )
-_MOST_CHARACTERS = 8192
+_MOST_CHARACTERS, _HOW = 8192, "HCCL init"
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -65,24 +64,13 @@ def parse(lines: pl.DataFrame) -> Tables:
                 operations.append(_operation(row, head, entry, body))
             elif head["level"] in ("ERROR", "WARNING", "WARN"):
                 events.append(_event(row, head, body))
-    return tables_of(
-        events=events,
-        operations=operations,
-        ranks=_claims(inits),
-        groups=[_group(init) for init in inits],
-        claimed=claimed(known),
-    )
-
-
-def _when(head: re.Match[str]) -> Stamp:
-    day, clock = head["stamp"][:10], head["stamp"][11:]
-    seconds, milli, micro = clock.split(".")
-    return parse_time(f"{day} {seconds}.{milli}{micro}")
+    ranks, groups = _claims(inits), map(_group, inits)
+    return tables_of(events=events, operations=operations, ranks=ranks, groups=groups, claimed=claimed(known))
 
 
 def _event(row: Row, head: re.Match[str], body: str) -> dict[str, Any]:
     said = fault(body)
-    time, basis = _when(head)
+    time, basis = when(head["stamp"])
     if row["time_basis"] == "utc" or time is None:
         time, basis = row["time_ns"], row["time_basis"]
     is_error = head["level"] == "ERROR" and said.kind != "comm_warning"
@@ -106,7 +94,7 @@ def _init(row: Row, head: re.Match[str], init: re.Match[str], body: str) -> dict
     device = pairs.get("deviceLogicId", "")
     return reporter(row) | {
         "pid": int(head["pid"]), "group_rank": int(init["rank"] or init["rank2"]), "size": int(init["size"] or init["size2"]),
-        "group": pairs.get("identifier"), "device_index": int(device) if device.isascii() and device.isdigit() else None, "time": _when(head),
+        "group": pairs.get("identifier"), "device_index": int(device) if device.isascii() and device.isdigit() else None, "time": when(head["stamp"]),
     }  # fmt: skip
 
 
@@ -128,48 +116,34 @@ def _claims(inits: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if own not in largest or init["size"] > largest[own]["size"]:
             largest[own] = init
     keys = ("host", "pid", "device_index", "file", "line")
-    return [
-        {key: init[key] for key in keys}
-        | {
-            "rank": init["rank"] if init["rank"] is not None else init["group_rank"],
-            "world_size": init["size"],
-            "how": "HCCL init",
-        }
-        for init in largest.values()
-    ]
+    claims = [{key: init[key] for key in keys} | {"world_size": init["size"], "how": _HOW} for init in largest.values()]
+    ranks = (init["group_rank"] if init["rank"] is None else init["rank"] for init in largest.values())
+    return [claim | {"rank": rank} for claim, rank in zip(claims, ranks, strict=True)]
 
 
 def _group(init: dict[str, Any]) -> dict[str, Any]:
-    return {key: init[key] for key in ("rank", "group", "size", "file", "line")} | {
-        "backend": "hccl",
-        "how": "HCCL init",
-    }
+    return {key: init[key] for key in ("rank", "group", "size", "file", "line")} | {"backend": "hccl", "how": _HOW}
 
 
 def _operation(row: Row, head: re.Match[str], entry: re.Match[str], body: str) -> dict[str, Any]:
     pairs = pairs_of(body)
     kind = KINDS.get(entry[1], entry[1].lower())
-    peer = pairs.get("destRank") or pairs.get("srcRank")
-    root = pairs.get("root")
-    time, basis = _when(head)
-    host = row["host"] if row["host"] is not None else row["path_host"]
-    return {
-        "rank": row["rank"] if row["rank"] is not None else row["path_rank"],
-        "host": host,
+    peer, root = pairs.get("destRank") or pairs.get("srcRank") or "", pairs.get("root", "")
+    time, basis = when(head["stamp"])
+    own = {key: reporter(row)[key] for key in ("rank", "host", "file", "line")}
+    return own | {
         "pid": int(head["pid"]),
-        "comm": f"{host or ''}:{head['pid']}:{pairs['comm']}" if "comm" in pairs else None,
+        "comm": f"{own['host'] or ''}:{head['pid']}:{pairs['comm']}" if "comm" in pairs else None,
         "backend": "hccl",
         "is_p2p": kind in ("send", "recv"),
         "kind": kind,
-        "peer": int(peer) if peer and peer.isascii() and peer.isdigit() and len(peer) < 10 else None,
-        "root": int(root) if root and root.isascii() and root.isdigit() and len(root) < 10 else None,
+        "peer": int(peer) if peer.isascii() and peer.isdigit() and len(peer) < 10 else None,
+        "root": int(root) if root.isascii() and root.isdigit() and len(root) < 10 else None,
         "input_sizes": f"[[{pairs['count']}]]" if pairs.get("count", "").isdigit() else None,
         "input_dtypes": json.dumps([pairs["dataType"]]) if "dataType" in pairs else None,
         "state": "scheduled",
         "time_created_ns": time if basis else None,
         "thread": head["thread"],
-        "file": row["file"],
-        "line": row["line"],
     }
 
 

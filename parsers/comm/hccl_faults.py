@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from parsers.text.patterns import regex
+from parsers.text.stamps import Stamp, parse_time
 
 OWN_PORT = "own_port_in_use"  # on which a process listens for its peers: another one holds it
 _FAMILIES: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
@@ -61,6 +62,13 @@ class Fault(msgspec.Struct, frozen=True):
 def pairs_of(body: str) -> dict[str, str]:
     """`name:[value]` → name and value, the first thirty."""
     return dict(_PAIR.findall(body)[:30])
+
+
+def when(stamp: str) -> Stamp:
+    """`2026-01-31-10:11:12.123.456`, whose fraction may be shorter, or lacking."""
+    day, clock = stamp[:10], stamp[11:]
+    seconds, _, fraction = clock.partition(".")
+    return parse_time(f"{day} {seconds}.{fraction.replace('.', '') or '0'}")
 
 
 def fault(body: str) -> Fault:

@@ -75,16 +75,9 @@ def _with_sides(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _event(row: Row, tensors: list[str], ranks: list[int] | None, **more: Any) -> dict[str, Any]:
-    op = _OP.search(tensors[0])
-    return event(
-        row,
-        "barrier_missing",
-        severity="error",
-        code="horovod_stall",
-        op=_OPS[op[0].lower()] if op else None,
-        names_ranks=ranks,
-        detail=json.dumps({"tensors": tensors[:20]} | more),
-    )
+    found = _OP.search(tensors[0])
+    told = {"op": _OPS[found[0].lower()] if found else None, "detail": json.dumps({"tensors": tensors[:20]} | more)}
+    return event(row, "barrier_missing", severity="error", code="horovod_stall", names_ranks=ranks, **told)
 
 
 def _tensor(ranks: re.Match[str]) -> str:
@@ -106,14 +99,8 @@ def _late(row: Row, found: re.Match[str]) -> dict[str, Any]:
 
 PARSER = LineParser(
     name="horovod",
-    anchors=(
-        b"tensors were submitted to be",
-        b" [missing ranks:",
-        b" [ready ranks:",
-        b"Missing ranks:",
-        b"Stalled ranks:",
-    ),
+    anchors=(b"tensors were submitted to be", b" [missing ranks:", b" [ready ranks:", b"Missing ranks:", b"Stalled ranks:"),
     parse=parse,
     after=1024,  # a line per missing rank
     follows=regex(rb"\d!?: \[|Missing ranks:|Stalled (?:ranks|ops):|is stalled for longer"),
-)
+)  # fmt: skip

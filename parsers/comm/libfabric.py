@@ -56,10 +56,6 @@ def _failed(groups: Mapping[str, str]) -> Mapping[str, Any]:
     return made
 
 
-def _completed(groups: Mapping[str, str]) -> Mapping[str, Any]:
-    return {"code": groups["error"].strip(), "detail": {"error": None, "library": "NET/OFI"}}
-
-
 # What a call of MPICH's netmod ended by, behind the place in its source: of the program, by the other end, else of the way between.
 _NETMOD = (
     r"\bOFI (?:poll|\w{1,20} ?(?:send|recv|read|write|inject|progress)\w{0,10}) failed \([\w.]{1,60}:\d{1,6}:\w{1,80}:"
@@ -76,7 +72,8 @@ RULES = (
     Rule(regex(_HEAD), None),
     Rule(
         regex(r"(?:NET/OFI )?Request \S{0,20} ?completed with error\. RC: -?(?P<rc>\d{1,5})\.(?: Error: (?P<error>[^.\n]{1,160}))?"),
-        "completion_error", refine=lambda groups: _completed({"error": "unknown"} | dict(groups)),
+        "completion_error",
+        refine=lambda groups: {"code": groups.get("error", "unknown").strip(), "detail": {"error": None, "library": "NET/OFI"}},
     ),
     Rule(
         regex(rf"{_NETMOD}(?!{_OF_PROGRAM}|{_CLOSED})(?P<error>[^\n)]{{1,160}})\)"),

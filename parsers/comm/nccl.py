@@ -42,9 +42,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         known = every.filter("hit")  # others tell names of hosts
         is_dense = is_collective()
         rest = known.filter(~is_dense)
-        calls += [
-            part for part in (operations(known.filter(is_dense)), cut_operations(rest.filter(is_cut()))) if part.height
-        ]
+        parts = operations(known.filter(is_dense)), cut_operations(rest.filter(is_cut()))
+        calls += [part for part in parts if part.height]
         complained.append(complaints(_without_setup(rest, reader)))
         connected.append(rest.filter(is_link() | names_communicator()))
         claimed.append(rest.filter(pl.col("library").is_not_null()).select("file", "line"))

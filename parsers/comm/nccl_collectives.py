@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from parsers.comm.nccl_records import name_at_begin, records
+from parsers.comm.nccl_records import before_pointer, name_at_begin, records
 from parsers.engine.dense import Decorate, Dense
 from parsers.engine.stretch import Cuts
 from parsers.schema.tables import conform
@@ -30,8 +30,9 @@ OPS = {
     "AllToAll": "all_to_all", "AllToAllv": "all_to_all", "Gather": "gather", "Scatter": "scatter",
     "PutSignal": "put_signal", "Signal": "signal", "WaitSignal": "wait_signal",
 }  # fmt: skip
-_DTYPES = ("int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "bfloat16",
-           "float8_e4m3", "float8_e5m2")  # fmt: skip
+_NAMES = ("int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "bfloat16", "float8_e4m3",
+          "float8_e5m2")  # fmt: skip
+_DTYPES = {str(number): name for number, name in enumerate(_NAMES)}
 _ROOTED = ["Broadcast", "Bcast", "Reduce", "Gather", "Scatter"]
 
 
@@ -63,15 +64,12 @@ def described(part: pl.DataFrame) -> pl.DataFrame:
     kind = pl.col("op").replace_strict(OPS, default=pl.col("op").str.to_lowercase(), return_dtype=pl.String())
     is_p2p = pl.col("op").is_in(["Send", "Recv"])
     root = pl.col("root").cast(pl.Int64, strict=False)
-    dtype = pl.col("dtype").replace_strict(
-        {str(i): name for i, name in enumerate(_DTYPES)}, default=pl.col("dtype"), return_dtype=pl.String()
-    )
-    local = pl.col("host").fill_null("") + ":" + pl.col("pid").cast(pl.String).fill_null("") + ":"
+    dtype = pl.col("dtype").replace(_DTYPES)
     return conform(
         "operations",
         part.select(
             "rank", "host", "pid", "file", "line", "thread", "seq",
-            comm=local + pl.col("comm"),
+            comm=before_pointer() + pl.col("comm"),
             backend=pl.col("library").str.to_lowercase(),
             is_p2p=is_p2p,
             kind=kind,
@@ -111,7 +109,7 @@ class DenseCollectives:
         self._names: set[str] = set()  # of hosts, that these begin with
         self._others: dict[
             int, tuple[str, str]
-        ] = {}  # of heads that begin with another one, by their number: it, and they
+        ] = {}  # by the number of heads that begin with another one: it, and they
         self._heads = _Parts(self._read_heads, "kind")
         self._ends = _Parts(_read_ends, "pointer")
 
@@ -158,9 +156,8 @@ class DenseCollectives:
         """What the parts before the call say. Where lines begin with names of hosts, what another one has before its host may
         be the rest of something: it is no line of this form then."""
         said = _said_by(heads, self._decorate)
-        for number, named in enumerate(
-            zip(said["named"].to_list(), heads.to_list(), strict=True), self._heads.read.height
-        ):
+        pairs = zip(said["named"].to_list(), heads.to_list(), strict=True)
+        for number, named in enumerate(pairs, self._heads.read.height):
             if named[0] is not None and named[0] not in self._names:
                 self._others[number] = named
         are_named = bool(self._names or self._others)
@@ -219,7 +216,7 @@ def _said_by(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:
         kind=op.replace_strict(OPS, default=op.str.to_lowercase(), return_dtype=pl.String()),
         is_p2p=op.is_in(["Send", "Recv"]),
         is_rooted=op.is_in(_ROOTED),
-        process=pl.col("host").fill_null("") + ":" + pl.col("pid").cast(pl.String).fill_null("") + ":",
+        process=before_pointer(),
         time_created_ns=pl.col("time_ns"),
     )  # fmt: skip
     numbered = pl.int_range(heads.len(), eager=True).alias("line").to_frame()
@@ -228,12 +225,11 @@ def _said_by(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:
 
 def _read_ends(ends: pl.Series) -> pl.DataFrame:
     part = ends.to_frame("end").select(pl.col("end").str.extract_groups(_END)).unnest("end")
-    dtype = pl.col("dtype").replace_strict({str(i): name for i, name in enumerate(_DTYPES)}, default=pl.col("dtype"))
     return part.select(
         end_root=pl.col("root").cast(pl.Int64, strict=False),
         pointer="comm",
         input_sizes="[[" + pl.col("elements") + "]]",
-        input_dtypes='["' + dtype + '"]',
+        input_dtypes='["' + pl.col("dtype").replace(_DTYPES) + '"]',
     )
 
 

@@ -55,6 +55,10 @@ def _c(pattern: str, kind: str, code: str | None = None, **more: Any) -> Complai
     return Complaint(regex(pattern), kind, code, **more)
 
 
+_RETRY = _c(
+    r"[Cc]onnect(?: to \S+)? returned .{1,200}?, retrying(?: \((?P<attempt>\d+)/(?P<attempts>\d+)\))?",
+    "connect_failed", "retry", severity="info", blames="peer",
+)  # fmt: skip
 _COMPLAINTS = (
     _c(r"Got completion (?:from peer \S+ )?with", "completion_error", blames="peer"),
     _c(r"collective mismatch error, local size (?P<local_size>\d+) remote size (?P<remote_size>\d+)", "comm_warning",
@@ -100,8 +104,7 @@ _COMPLAINTS = (
     _c(r"Call to (?P<call>ibv_\w+) failed(?: with(?: error)?(?: \d{1,3})?)? (?P<code>[^,]{1,120})", "comm_warning"),
     _c(r"NET/OFI Request \S{0,20} ?completed with error\. RC: -?(?P<rc>\d{1,5})\.(?: Error: (?P<code>[^.]{1,160}))?",
        "completion_error"),
-    _c(r"[Cc]onnect(?: to \S+)? returned .{1,200}?, retrying(?: \((?P<attempt>\d+)/(?P<attempts>\d+)\))?",
-       "connect_failed", "retry", severity="info", blames="peer"),
+    _RETRY,
     _c(r"[Cc]onnect\b.*(?:failed|returned|exceeded|refused|timed out)", "connect_failed", blames="peer"),
     _c(r"[Cc]onnection closed by (?:remote )?peer|Call to (?:recv|send)\b|Connection reset", "peer_closed",
        blames="peer"),
@@ -113,8 +116,7 @@ _COMPLAINTS = (
 )  # fmt: skip
 # What speaks at level INFO, too.
 _ASIDES = (
-    _c(r"[Cc]onnect(?: to \S+)? returned .{1,200}?, retrying(?: \((?P<attempt>\d+)/(?P<attempts>\d+)\))?",
-       "connect_failed", "retry", severity="info", blames="peer"),
+    _RETRY,
     _c(r"\[Service thread\] Connection closed by localRank (?P<local_rank>\d{1,5})\b", "other", "service_closed",
        severity="info"),
     _c(r"RAS .*\b(?:[Dd]ead|DEAD)\b", "ras_status", "dead_peer", severity="warning", blames="peer"),
@@ -173,10 +175,7 @@ def _complaint(row: Row) -> dict[str, Any] | None:
 
 
 def _first(text: str, families: tuple[Complaint, ...]) -> tuple[Complaint, re.Match[str]] | None:
-    for family in families:
-        if found := family.pattern.search(text):
-            return family, found
-    return None
+    return next(((family, found) for family in families if (found := family.pattern.search(text))), None)
 
 
 def _status(text: str) -> tuple[str | None, dict[str, Any]]:

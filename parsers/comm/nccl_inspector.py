@@ -45,15 +45,8 @@ def parse(source: Source) -> Tables:
         comms.setdefault((record["comm"], record["host"], record["pid"]), record | place)
         operations.append(place | _operation(record))
         if record["ms"] is not None:
-            names = {
-                "phase": "comm",
-                "level": 2,
-                "name": record["call"],
-                "step": None,
-                "rank": source.rank,
-                "host": record["host"],
-            }
-            timings.append(place | names | {"value_ms": record["ms"], "time_ns": record["time_ns"]})
+            own = {"phase": "comm", "level": 2, "name": record["call"], "rank": source.rank, "host": record["host"]}
+            timings.append(place | own | {"value_ms": record["ms"], "time_ns": record["time_ns"]})
     return tables_of(
         operations=[row | {"rank": source.rank} for row in operations],
         timings=timings,

@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.comm.nccl_records import before_pointer, named_pointer
 from parsers.schema.lines import Row
 from parsers.schema.tables import conform, table
 from parsers.text.patterns import regex
@@ -33,11 +34,8 @@ _INIT = r"comm (?P<pointer>0x[0-9a-f]+) rank .*- Init (?P<what>START|COMPLETE)"
 
 def is_link() -> pl.Expr:
     """Whether `message` speaks of a connection."""
-    return (
-        pl.col("message")
-        .str.contains(r"^(?:Channel [0-9]+(?:/[0-9]+)? : |Ring [0-9]+ : [0-9]|Trees \[)")
-        .fill_null(False)
-    )
+    begins = r"^(?:Channel [0-9]+(?:/[0-9]+)? : |Ring [0-9]+ : [0-9]|Trees \[)"
+    return pl.col("message").str.contains(begins).fill_null(False)
 
 
 def names_communicator() -> pl.Expr:
@@ -76,7 +74,7 @@ def _channels(lines: pl.DataFrame) -> pl.DataFrame:
         "links",
         part.select(
             "rank", "host", "pid", "device_index", "file", "line",
-            comm=_local() + pl.coalesce("comm", "around"),
+            comm=before_pointer() + pl.coalesce("comm", "around"),
             channel=pl.col("channel").cast(pl.Int64),
             group_rank=pl.when(is_receive).then(ends["to"]).otherwise(ends["from"]),
             peer_group_rank=pl.when(is_receive).then(ends["from"]).otherwise(ends["to"]),
@@ -86,13 +84,9 @@ def _channels(lines: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _local() -> pl.Expr:
-    return pl.col("host").fill_null("") + ":" + pl.col("pid").cast(pl.String).fill_null("") + ":"
-
-
 def _paths(row: Row) -> Iterator[dict[str, Any]]:
     text = row["message"]
-    comm = f"{row['host'] or ''}:{'' if row['pid'] is None else row['pid']}:{row['around']}" if row["around"] else None
+    comm = named_pointer(row, row["around"]) if row["around"] else None
     own = {key: row[key] for key in ("rank", "host", "pid", "device_index", "file", "line")} | {"comm": comm}
 
     def link(channel: str, at: int, peer: int, direction: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from itertools import islice
 
 import polars as pl
 
+from parsers.schema.lines import Row
 from parsers.text.patterns import regex
 
 LIBRARY = "[A-Z]{2,6}CL"  # NCCL, RCCL, MCCL, and of whoever else keeps these records: a name of its own stands there
@@ -44,6 +45,16 @@ def name_at_begin() -> pl.Expr:
     return pl.col("text").str.extract(rf"^{_OWN_HOST}")
 
 
+def before_pointer() -> pl.Expr:
+    """`host:pid:`, which makes one name of a pointer that is of a process."""
+    return pl.col("host").fill_null("") + ":" + pl.col("pid").cast(pl.String).fill_null("") + ":"
+
+
+def named_pointer(row: Row, pointer: str) -> str:
+    """The same of one record, with the pointer."""
+    return f"{row['host'] or ''}:{'' if row['pid'] is None else row['pid']}:{pointer}"
+
+
 def _read(rows: pl.DataFrame, sure: frozenset[str]) -> pl.DataFrame:
     """Rows of one record each, with the columns of its prefix."""
     named = rows.with_columns(pl.col("text").str.extract_groups(_PREFIX).alias("prefix")).unnest("prefix")
@@ -51,10 +62,9 @@ def _read(rows: pl.DataFrame, sure: frozenset[str]) -> pl.DataFrame:
     has_prefix = pl.col("nccl_host").is_not_null()
     stamp = pl.col("stamp").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False, time_unit="ns").dt.epoch("ns")
     is_stamped = stamp.is_not_null() & (pl.col("time_basis") != "utc").fill_null(True)
+    after_prefix, after_bare = (pl.col("text").str.replace(rf"^.*?{head}", "") for head in (_PREFIX, _BARE))
     made = named.with_columns(
-        message=pl.when(has_prefix)
-        .then(pl.col("text").str.replace(rf"^.*?{_PREFIX}", ""))
-        .otherwise(pl.col("text").str.replace(rf"^.*?{_BARE}", "")),
+        message=pl.when(has_prefix).then(after_prefix).otherwise(after_bare),
         library=pl.coalesce("library", bare.struct.field("library"), pl.when(has_prefix).then(pl.lit("NCCL"))),
         level=pl.coalesce("level", bare.struct.field("level")),
         pid=pl.col("nccl_pid").cast(pl.Int64, strict=False),
@@ -64,9 +74,8 @@ def _read(rows: pl.DataFrame, sure: frozenset[str]) -> pl.DataFrame:
         time_basis=pl.when(is_stamped).then(pl.lit("local")).otherwise("time_basis"),
     )
     mended = {host: _mended(host, sure) for host in made["nccl_host"].drop_nulls().unique().to_list()}
-    return made.with_columns(pl.col("nccl_host").replace(mended)).with_columns(
-        host=pl.coalesce("nccl_host", "host", "path_host")
-    )
+    made = made.with_columns(pl.col("nccl_host").replace(mended))
+    return made.with_columns(host=pl.coalesce("nccl_host", "host", "path_host"))
 
 
 def _one_record_per_row(lines: pl.DataFrame, sure: frozenset[str]) -> pl.DataFrame:

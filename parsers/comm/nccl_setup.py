@@ -23,7 +23,8 @@ from typing import Any
 
 import polars as pl
 
-from parsers.schema.lines import Row, event
+from parsers.comm.nccl_records import named_pointer
+from parsers.schema.lines import Row, event, reporter
 from parsers.text.patterns import regex
 
 _N = r"\d{1,9}"
@@ -165,7 +166,7 @@ class SetupReader:
     def _init(self, row: Row, init: re.Match[str]) -> None:
         what, size = _what(init), int(init["size"])
         is_split = bool(init["parent"]) or any(word in (init["api"] or "") for word in ("Split", "Shrink", "Grow"))
-        pointer = _pointer(row, init["comm"])
+        pointer = named_pointer(row, init["comm"])
         split, inner = (init["split"] or "").strip(), _SPLIT_ID.search(init["split"] or "")
         named, bus, dev = (pattern.search(init["words"]) for pattern in (_ID, _BUS, _DEVICE))
         comm_id = named["id"] if named else inner[1] if inner else None
@@ -181,7 +182,7 @@ class SetupReader:
             origin = {"file": row["file"], "line": row["line"], "how": f"{row['library']} {what}"}
             group = {"rank": row["rank"], "group": pointer, "size": size, "backend": row["library"].lower()}
             self.groups.append(group | origin | {"comm": comm_id or pointer})
-            claim = {"device_index": device, "pci": pci, "local_rank": _local_rank(row)}
+            claim = {"device_index": device, "pci": pci, "local_rank": reporter(row)["local_rank"]}
             self._claim(row, int(init["rank"]), None if is_split else size, claim)
         own: dict[str, Any] = {"host": row["host"], "pid": row["pid"], "device_index": device, "rank": row["rank"]}
         own |= {"pci": pci, "severity": "warning" if kind == "comm_abort" else "info"}
@@ -240,23 +241,12 @@ class _World:
         return made
 
 
-def _local_rank(row: Row) -> int | None:
-    """By what a launcher puts before the line, else by the file's path."""
-    number: int | None = row["local_rank"] if row["local_rank"] is not None else row["path_local_rank"]
-    return number
-
-
 def _what(init: re.Match[str]) -> str:
     """What happened to the communicator; a bare COMPLETE is of the call that is named before it."""
     if init["what"] != "COMPLETE":
         return init["what"]
-    return next(
-        (word for word in ("Destroy", "Abort", "Revoke", "Finalize") if word in (init["api"] or "")), "COMPLETE"
-    )
-
-
-def _pointer(row: Row, comm: str) -> str:
-    return f"{row['host'] or ''}:{row['pid'] if row['pid'] is not None else ''}:{comm}"
+    words = ("Destroy", "Abort", "Revoke", "Finalize")
+    return next((word for word in words if word in (init["api"] or "")), "COMPLETE")
 
 
 def _pci(bus: str | None) -> str | None:

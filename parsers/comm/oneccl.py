@@ -25,10 +25,9 @@ RULES = (
             r"KVS get error: timeout limit(?:: | \()(?P<waited_s>\d{1,9}) > \d{1,9}\)?,\s+prefix: (?P<prefix>\S{1,200}?),"
             r" key:? (?P<key>\S{1,200})"
         ),
-        "store_timeout",
-        code="oneccl_kvs",
+        "store_timeout", code="oneccl_kvs",
     ),
-)
+)  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:

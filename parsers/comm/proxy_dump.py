@@ -47,15 +47,8 @@ _SUB = regex(r" (-?\d{1,7})([ A-Z]?)/(-?\d{1,4})")
 _LEFTOVER = regex(r"Elem (\d{1,6}-\d{1,6}) is not in any list:\s*$")
 _FRAME = ("ACTIVE OPS", "|", "v", "[X]")
 _STATES = {
-    "": "ready",
-    " ": "progress",
-    "I": "posting",
-    "R": "receiving",
-    "F": "flushing",
-    "G": "waiting_for_device",
-    "S": "sending",
-    "D": "done",
-}
+    "": "ready", " ": "progress", "I": "posting", "R": "receiving", "F": "flushing", "G": "waiting_for_device", "S": "sending", "D": "done",
+}  # fmt: skip
 _WAYS = {"Send": "send", "Recv": "recv", "Coll": None}
 _REQUIRED = {"seq", "channel", "done", "total"}
 _NUMBERS = ("seq", "channel", "peer", "total", "posted", "received", "transmitted", "done", "pid", "time_ns")

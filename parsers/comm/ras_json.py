@@ -49,13 +49,8 @@ class JsonReport:
     def tables(self) -> Tables:
         for number, comm in enumerate(self._comms):
             self._comm(number, comm)
-        return tables_of(
-            progress=self._progress,
-            ranks=self._ranks,
-            groups=self._groups,
-            events=self._events,
-            settings=self._settings(),
-        )
+        made = {"progress": self._progress, "ranks": self._ranks, "groups": self._groups, "events": self._events}
+        return tables_of(**made, settings=self._settings())
 
     def _world(self) -> dict[Process, int]:
         """Process and device → global rank; empty where no communicator holds all."""
@@ -119,9 +114,8 @@ class JsonReport:
                 ranks = [self._global.get(_process(one)) for _, one in some]
                 is_global = None not in ranks
                 hosts = dict.fromkeys(host for _, one in some if (host := _text(one.get("host"))))
-                states: dict[str, Any] = {
-                    "states": [{"rank": rank, "status": one.get("status")} for rank, one in some[:200]]
-                }
+                listed = [{"rank": rank, "status": one.get("status")} for rank, one in some[:200]]
+                states: dict[str, Any] = {"states": listed}
                 shown = [number for number, (_, one) in zip(ranks, some, strict=True) if _is_dead(one)]
                 states |= {"dead": shown} if kind == "missing_members" and is_global and shown else {}
                 self._events.append(

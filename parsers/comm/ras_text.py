@@ -133,13 +133,8 @@ class TextReport:
     def tables(self) -> Tables:
         self._end()
         self._mark_dead()
-        return tables_of(
-            events=self._events,
-            progress=self._progress,
-            ranks=self._claims,
-            settings=self._settings,
-            claimed=self._claimed,
-        )
+        made = {"events": self._events, "progress": self._progress, "ranks": self._claims, "settings": self._settings}
+        return tables_of(**made, claimed=self._claimed)
 
     def _claim(self, line: int) -> None:
         self._claimed.append({"file": self._file, "line": line})

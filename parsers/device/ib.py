@@ -57,9 +57,7 @@ def accepts(_path: str, head: bytes) -> bool:
 def parse(source: Source) -> Tables:
     """devices: ib/<adapter>/<port>/{state,physical_state,rate,…}; settings: nic_firmware per adapter."""
     reader = _Reader(source)
-    for number, text in text_lines(source):
-        if number > _LINES:
-            break
+    for number, text in text_lines(source, _LINES):
         reader.read(number, text)
     return tables_of(devices=reader.devices, settings=reader.settings, claimed=reader.claimed)
 

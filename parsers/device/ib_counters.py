@@ -44,9 +44,7 @@ def parse(source: Source) -> Tables:
     rows: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
     port: str | None = None
-    for number, text in text_lines(source):
-        if number > _LINES:
-            break
+    for number, text in text_lines(source, _LINES):
         place = {"file": source.path, "line": number, "host": source.host}
         if found := _FILE.match(text):
             rows.append(place | _count(f"{found['adapter']}/{found['port']}", found))

@@ -54,9 +54,7 @@ def parse(source: Source) -> Tables:
     claimed: list[dict[str, Any]] = []
     device: str | None = None
     is_open = False  # a device's own lines are indented: an unindented one of somebody else ends them
-    for number, text in text_lines(source):
-        if number > _LINES:
-            break
+    for number, text in text_lines(source, _LINES):
         if found := _DEVICE.match(text):
             device = pci(found["pci"]) if _OF_INTEREST.search(found["kind"]) else None
             said: list[tuple[str, float | None, str]] = [("class", None, f"{found['kind']}: {found['name']}")]

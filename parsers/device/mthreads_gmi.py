@@ -54,9 +54,7 @@ def accepts(_path: str, head: bytes) -> bool:
 def parse(source: Source) -> Tables:
     """devices (utilization %, used and total MiB, temperature C, ecc), settings (driver, ecc_mode, gpu_name)."""
     reader = _Reader(source)
-    for number, text in text_lines(source):
-        if number > _LINES:
-            break
+    for number, text in text_lines(source, _LINES):
         reader.read(number, text)
     return tables_of(devices=reader.devices, settings=reader.settings, claimed=reader.claimed)
 

@@ -25,7 +25,7 @@ from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import integer, pci
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
-from parsers.text.stamps import ctime_ns
+from parsers.text.stamps import formed_ns
 
 _BDF = r"(?P<pci>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])"
 _VERSION = regex(r"(?P<name>MX-SMI|Kernel Mode Driver Version:|MACA Version:|BIOS Version:) *(?P<value>\d[\w.]{0,40})")
@@ -59,9 +59,7 @@ def accepts(_path: str, head: bytes) -> bool:
 def parse(source: Source) -> Tables:
     """devices (temperature C, power W, used and total MiB, utilization %, or fields), settings, ranks (pid)."""
     reader = _Reader(source)
-    for number, text in text_lines(source):
-        if number > _LINES:
-            break
+    for number, text in text_lines(source, _LINES):
         reader.read(number, text)
     devices = [row | {"time_ns": reader.time_ns} for row in reader.devices]
     return tables_of(devices=devices, settings=reader.settings, ranks=reader.ranks, claimed=reader.claimed)
@@ -107,7 +105,7 @@ class _Reader:
         for found in versions:
             self.settings.append(place | {"name": _NAMES[found["name"]], "value": found["value"], "scope": "version"})
         if stamp := _STAMP.match(text):
-            self.time_ns = ctime_ns(stamp["stamp"])
+            self.time_ns = formed_ns(stamp["stamp"])
         if not text.strip():
             return
         if not _FORM.match(text):

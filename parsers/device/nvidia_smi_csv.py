@@ -11,7 +11,6 @@ Versions: drivers 450 to 580.
 Source: nvidia-smi --help-query-gpu.
 """
 
-from datetime import UTC, datetime
 from typing import Any
 
 from parsers.forms.reading import csv_cells, real, text_lines
@@ -19,6 +18,7 @@ from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import integer, pci
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
+from parsers.text.stamps import formed_ns
 
 _KEYS = {"index", "pci.bus_id", "gpu_bus_id", "uuid", "gpu_uuid", "timestamp"}
 _TELLTALES = {
@@ -81,7 +81,7 @@ def parse(source: Source) -> Tables:
         device = _device(said) | place
         if pid := integer(said.get("pid")):
             ranks.append(device | {"pid": pid, "how": "nvidia-smi"})
-        time_ns = _time(said.get("timestamp", ""))
+        time_ns = formed_ns(said.get("timestamp", ""), "%Y/%m/%d %H:%M:%S.%f")
         for name, value in said.items():
             if name in _KEYS or name == "pid" or value.lower() in _ABSENT:
                 continue
@@ -100,14 +100,6 @@ def _device(said: dict[str, str]) -> dict[str, Any]:
         "pci": pci(address) if address else None,
         "uuid": said.get("uuid") or said.get("gpu_uuid"),
     }
-
-
-def _time(text: str) -> int | None:
-    try:
-        stamp = datetime.strptime(text, "%Y/%m/%d %H:%M:%S.%f").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return int(stamp.timestamp()) * 10**9 + stamp.microsecond * 1000
 
 
 PARSER = FileParser(name="nvidia_smi_csv", accepts=accepts, parse=parse)

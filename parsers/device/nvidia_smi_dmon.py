@@ -15,13 +15,13 @@ Versions: drivers 450 to 580.
 Source: nvidia-smi dmon --help.
 """
 
-from datetime import UTC, datetime
 from typing import Any
 
 from parsers.forms.reading import real, text_lines, whole
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
+from parsers.text.stamps import formed_ns
 
 _HEADER = regex(r"^#\s?(?:Date\s+)?(?:Time\s+)?gpu\s+(?:pwr|sm|pclk|mclk|fb|gtemp|temp|pviol|sbecc|rxpci)\b")
 _UNITS = regex(r"^#\s?(?:YYYYMMDD\s+)?(?:HH:MM:SS\s+)?Idx\b")
@@ -60,20 +60,13 @@ def parse(source: Source) -> Tables:
 
 
 def _metrics(said: dict[str, str], place: dict[str, Any]) -> list[dict[str, Any]]:
-    stamp = _time(said.pop("date", ""), said.pop("time", ""))
-    device = {"device_index": whole(said.pop("gpu")), "time_ns": stamp}
+    stamp = f"{said.pop('date', '')} {said.pop('time', '')}"
+    device = {"device_index": whole(said.pop("gpu")), "time_ns": formed_ns(stamp, "%Y%m%d %H:%M:%S")}
     return [
         place | device | {"metric": f"dmon/{name}", "value": real(value), "text": value}
         for name, value in said.items()
         if value != "-"
     ]
-
-
-def _time(date: str, time: str) -> int | None:
-    try:
-        return int(datetime.strptime(f"{date} {time}", "%Y%m%d %H:%M:%S").replace(tzinfo=UTC).timestamp()) * 10**9
-    except ValueError:
-        return None
 
 
 PARSER = FileParser(name="nvidia_smi_dmon", accepts=accepts, parse=parse)

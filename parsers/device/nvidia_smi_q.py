@@ -29,7 +29,7 @@ from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import integer, pci
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
-from parsers.text.stamps import ctime_ns
+from parsers.text.stamps import formed_ns
 
 _GPU = regex(r"^GPU (?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
 _VERSION = regex(rb"(?m)^Driver Version +: \d")  # mx-smi has a "Driver Version:" in a box
@@ -61,9 +61,7 @@ def accepts(_path: str, head: bytes) -> bool:
 def parse(source: Source) -> Tables:
     """devices (metric = path of headings), settings (driver, CUDA version, modes); processes → ranks claims (pid)."""
     reader = _Reader(source)
-    for number, text in text_lines(source):
-        if number > _LINES:
-            break
+    for number, text in text_lines(source, _LINES):
         reader.read(number, text)
     return reader.tables()
 
@@ -111,7 +109,7 @@ class _Reader:
     def _head(self, number: int, name: str, value: str) -> None:
         self.lines.append(number)
         if name == "timestamp":
-            self.time_ns = ctime_ns(value) if self.time_ns is None else self.time_ns
+            self.time_ns = formed_ns(value) if self.time_ns is None else self.time_ns
         elif name in ("driver version", "cuda version") and value.lower() not in _ABSENT:
             self._setting(number, name.split()[0], value, "version")
 

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from parsers.forms.reading import real
-from parsers.schema.lines import Row
+from parsers.schema.lines import Row, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import integer, pci
 from parsers.schema.tables import Tables, tables_of
@@ -64,17 +64,16 @@ class _Reader:
         text = (row["text"] or "")[:2000]
         if row["file"] != self.file:
             self.file, self.gpu, self.addresses = row["file"], {}, {}
-        host = row["host"] if row["host"] is not None else row["path_host"]
-        place = {"host": host, "file": row["file"], "line": row["line"]}
+        said = reporter(row)
+        place, host = {name: said[name] for name in ("host", "file", "line")}, said["host"]
         if found := _VERSIONS.search(text):
             self._settings(place, "version", driver=found["driver"], cuda=found["cuda"])
         elif found := _DEVICE.search(text):
             self.gpu = {"pci": pci(found["pci"]), "device_index": integer(found["index"])}
             self.addresses[host, self.gpu["device_index"]] = self.gpu["pci"]
             self._devices(row, place, ecc_uncorrected_volatile=found["ecc"])
-            self._settings(
-                place, f"gpu {self.gpu['pci']}", gpu_name=found["name"], persistence_mode=found["persistence"]
-            )
+            said = {"gpu_name": found["name"], "persistence_mode": found["persistence"]}
+            self._settings(place, f"gpu {self.gpu['pci']}", **said)
         elif found := _PROCESS.search(text):
             index = integer(found["index"])
             where = {"device_index": index, "pci": self.addresses.get((host, index))}

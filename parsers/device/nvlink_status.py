@@ -46,9 +46,7 @@ def parse(source: Source) -> Tables:
             count = {"metric": "nvlink/active", "value": float(active), "text": str(active), "line": line}
             rows.append(place | gpu | count)
 
-    for number, text in text_lines(source):
-        if number > _LINES:
-            break
+    for number, text in text_lines(source, _LINES):
         if found := _GPU.match(text):
             close()
             active = 0

@@ -78,12 +78,8 @@ def _columns(path: str, lines: list[str]) -> tuple[str, dict[int, _Column]] | No
         if len(heads) != len(first) or len(heads) < 2:
             continue
         said = vocabulary.meaning_of(heads[0])
-        if (
-            said is None
-            or said.meaning != "time"
-            or time_of(first[0])[0] is None
-            or "step" in vocabulary.meanings(heads)
-        ):
+        is_time = said is not None and said.meaning == "time" and time_of(first[0])[0] is not None
+        if not is_time or "step" in vocabulary.meanings(heads):
             continue
         if any(cell and real(cell) is None for cell in first[1:]):
             continue  # it says whose a row is: no series in each column
@@ -99,9 +95,8 @@ def _column(path: str, head: str) -> _Column | None:
     names = [series["metric"]] if series and series["metric"] else [head, *titles(path)]
     if vocabulary.is_of_evaluation(head):
         return None
-    metric = next(
-        (name for name in names if (said := vocabulary.meaning_of(name)) and said.meaning in ("step", *FIGURES)), None
-    )
+    told = (name for name in names if (said := vocabulary.meaning_of(name)) and said.meaning in ("step", *FIGURES))
+    metric = next(told, None)
     if metric is None:
         return None
     if series is None:

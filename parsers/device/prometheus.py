@@ -17,9 +17,9 @@ Source: Prometheus' documentation of exposition formats; DLRover's xpu_timer.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from parsers.device.kernel_gauges import timing
 from parsers.device.labels import sample
 from parsers.forms.reading import real, text_lines
 from parsers.numerics.module_gauges import ModuleGauges
@@ -37,6 +37,9 @@ _SAMPLES = regex(rb"\s*(?:[A-Za-z_:][\w:]*\{[A-Za-z_]\w*=\"[^\n]{0,2000}\}\s+[-+
 _HEAD = regex(rb"(?m)^# TYPE ([A-Za-z_:][\w:]*) (?:gauge|counter|untyped|summary|histogram)\s*\n\1")
 _LABEL = regex(r'([A-Za-z_]\w{0,100})="((?:[^"\\]|\\.)*)"')
 _HANG = "XPU_TIMER_COMMON_HANG"
+_PHASES = {"XPU_TIMER_MM_KERNEL_AVG_LATENCY": "matmul", "XPU_TIMER_COLL_KERNEL_AVG_LATENCY": "comm"}
+_RATE = "XPU_TIMER_MM_KERNEL_FLOPS"
+_KIND = ("operation", "transport", "algorithm", "dtype", "small")  # only kernels that agree in these are alike
 _ROWS = 5_000_000
 
 
@@ -71,7 +74,7 @@ def parse(source: Source) -> Tables:
             modules.counts(row)
         if gauges.takes(row) or modules.takes(found["name"], labels, row):
             continue
-        if (mean := timing(found["name"], labels, row)) is not None:
+        if (mean := _timing(found["name"], labels, row)) is not None:
             timings.append(place | mean)
             continue
         devices.append(row)
@@ -92,6 +95,20 @@ def _sample(found: re.Match[str], labels: dict[str, str], source: Source) -> dic
     time = found["time"]
     row = sample(found["name"], labels, found["value"], source)
     return row | {"time_ns": int(time) * 10**6 if time and len(time) < 14 else None}
+
+
+def _timing(name: str, labels: Mapping[str, str], row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """How long the kernels of a rank take, a mean over the last ones, by a gauge of xpu_timer (`row`: its row of devices): phase, name of the kind
+    of kernel, milliseconds; null for other metrics. A rate of products, in TFLOP/s, becomes the time of one teraflop: of equal work, whatever the
+    sizes of the products are. Its label `level` is a class of that very rate and tells no kind."""
+    if (name not in _PHASES and name != _RATE) or row["value"] is None or row["rank"] is None:
+        return None
+    kind = " ".join(labels[label] for label in _KIND if label in labels)
+    made = {"rank": row["rank"], "host": row["host"], "level": 1, "time_ns": row["time_ns"]}
+    if name == _RATE:
+        kind = f"{kind}, a teraflop"
+        return made | {"phase": "matmul", "name": kind, "value_ms": 1e3 / row["value"]} if row["value"] > 0 else None
+    return made | {"phase": _PHASES[name], "name": kind, "value_ms": row["value"] / 1e3}
 
 
 def _hang(row: dict[str, Any], text: str) -> dict[str, Any]:

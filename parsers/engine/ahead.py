@@ -50,13 +50,9 @@ class Ahead:
         """Scan a member as far as its time allows; None, and nothing is read, where it must be kept."""
         head = stream.peek(HEAD_BYTES)
         around = stamps.around(head[: stamps.YEAR_BYTES])
-        if (
-            self._kept > KEPT_BYTES
-            or around is None
-            or not is_text(head)
-            or is_page(head)
-            or self._is_owned(source.path, head)
-        ):
+        if self._kept > KEPT_BYTES or around is None or not is_text(head) or is_page(head):
+            return None
+        if self._is_owned(source.path, head):
             return None
         dense = DenseReader(self._forms, path_columns(source), around) if self._forms else None
         scanned = scan(cast(BinaryIO, stream), self._lines, dense, time.monotonic() + self._seconds)

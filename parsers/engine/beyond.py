@@ -129,9 +129,8 @@ class Window(msgspec.Struct):
     def _lines(self, line: pl.Series, early: pl.Series | pl.Expr, gap: pl.Expr | pl.Series) -> pl.DataFrame:
         """Rows for whole lines, without the carriage returns at their ends."""
         begin, stop = self.line_begins.gather(line), self.line_ends.gather(line)
-        last = (
-            self.begins.search_sorted(stop, side="left").cast(pl.Int64) - 1
-        )  # the last piece in the line, or before it
+        # The last piece in the line, or before it.
+        last = self.begins.search_sorted(stop, side="left").cast(pl.Int64) - 1
         own = pl.DataFrame({"line": line, "begin": begin, "end": self.ends.gather(last.clip(0)), "stop": stop})
         size = (pl.min_horizontal("end", "stop") - pl.col("begin")).clip(0, self.most)
         own = own.select("line", "begin", size=size, early=early, text=pl.col("line") + len(self.begins))
@@ -142,11 +141,7 @@ class Window(msgspec.Struct):
         if pattern is None:
             return pl.repeat(True, rows.height, dtype=pl.Boolean, eager=True)
         texts = self._texts(rows)
-        found = pattern.search
-        told = {
-            text: found(text) is not None or (text[:1] == b"{" and gathered.in_record(pattern, text))
-            for text in set(texts)
-        }
+        told = {text: gathered.belongs(pattern, text) for text in set(texts)}
         return pl.Series(map(told.__getitem__, texts), dtype=pl.Boolean)
 
     def _take(self, rows: pl.DataFrame, base: int, found: Found) -> None:

@@ -48,9 +48,8 @@ class Candidates:
 
     def _clear(self) -> None:
         self._frames: list[pl.DataFrame] = []
-        self._columns: dict[str, list[Any]] = {  # of different lines
-            name: [] for name in (*_LINES, _REST, _ABOVE) if name != "line"
-        }
+        # Of different lines.
+        self._columns: dict[str, list[Any]] = {name: [] for name in (*_LINES, _REST, _ABOVE) if name != "line"}
         self._which: list[int] = []  # of them each line is,
         self._numbers: list[int] = []  # and its number in its file
         self._rows = [array("I") for _ in self.parsers]
@@ -109,9 +108,8 @@ class Candidates:
         frame = pl.DataFrame(made | {"raw": raw, "text": _cut(raw, raws, texts)})
         if len(self._which) > frame.height:
             frame = frame[self._which]
-        self._frames.append(
-            slim(frame.with_columns(line=pl.Series(self._numbers, dtype=LINES["line"])).select(*_LINES, _REST, _ABOVE))
-        )
+        numbered = frame.with_columns(line=pl.Series(self._numbers, dtype=LINES["line"]))
+        self._frames.append(slim(numbered.select(*_LINES, _REST, _ABOVE)))
         for values in (*self._columns.values(), self._which, self._numbers):
             values.clear()
 

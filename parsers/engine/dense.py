@@ -45,9 +45,8 @@ Decorate = Callable[[pl.Series], pl.DataFrame]
 class DenseLines(Protocol):
     """Reads one form in one file; what repeats from line to line (prefixes) is read once and remembered."""
 
-    beginnings: list[
-        str
-    ]  # of lines that were taken: what the line parser must have seen, to read others as if it had all
+    # Of lines that were taken: what the line parser must have seen, to read others as if it had all.
+    beginnings: list[str]
 
     def cuts(self, line: str) -> Cuts | None:
         """Where lines like this one are cut; None: it is not of the form."""
@@ -262,18 +261,15 @@ def _without(stretch: Stretch, taken: pl.Series) -> list[Block | memoryview]:
         return [b"\n" * stretch.lines]
     if not taken.any():
         return [view]
-    turns = lent.places(
-        (taken != taken.shift(1)).fill_null(True)
-    )  # where lines that were taken follow others, or the reverse
+    # Where lines that were taken follow others, or the reverse.
+    turns = lent.places((taken != taken.shift(1)).fill_null(True))
     borders = [*turns.to_list(), stretch.lines]
     places = stretch.begins.gather(borders).to_list()
     runs: list[Block | memoryview] = [b""] * len(turns)
     first = 0 if taken[0] else 1
     kept = zip(places[1 - first : -1 : 2], places[2 - first :: 2], strict=False)
-    runs[1 - first :: 2] = [
-        view[begin:end].tobytes() for begin, end in kept
-    ]  # of views as many the collector would look at
-    runs[first::2] = [
-        b"\n" * (after - line) for line, after in zip(borders[first:-1:2], borders[first + 1 :: 2], strict=False)
-    ]
+    # Of views as many the collector would look at.
+    runs[1 - first :: 2] = [view[begin:end].tobytes() for begin, end in kept]
+    blank = zip(borders[first:-1:2], borders[first + 1 :: 2], strict=False)
+    runs[first::2] = [b"\n" * (after - line) for line, after in blank]
     return runs

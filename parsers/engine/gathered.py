@@ -21,13 +21,11 @@ KEPT_TEXT = 128 << 20
 
 
 def belongs(pattern: re.Pattern[bytes], text: bytes) -> bool:
-    """Does it find something in a line, as it stands or as a collector's record of it holds it?"""
-    return pattern.search(text) is not None or (text[:1] == b"{" and in_record(pattern, text))
-
-
-def in_record(pattern: re.Pattern[bytes], text: bytes) -> bool:
-    """Does it find something in one of the texts that a record holds?"""
-    return any(pattern.search(own.removesuffix(b"\\n")) for own in _HELD.findall(text))
+    """Does it find something in a line, as it stands or in one of the texts that a collector's record of it holds?"""
+    if pattern.search(text) is not None:
+        return True
+    held = _HELD.findall(text) if text[:1] == b"{" else ()
+    return any(pattern.search(own.removesuffix(b"\\n")) for own in held)
 
 
 class Found(msgspec.Struct):
@@ -132,9 +130,9 @@ class Scanned(msgspec.Struct):
             self.hits = {number: bytes(map(found.hits.__getitem__, own)) for number, own in self.rows.items()}
             self.found = found
             return
-        places = list(
-            zip(found.lines, found.offsets, strict=True)
-        )  # of a window that gave lines away, offsets are its own
+        places = [
+            *zip(found.lines, found.offsets, strict=True)
+        ]  # of a window that gave lines away, offsets are its own
         rows = {number: sorted(own, key=places.__getitem__) for number, own in rows.items()}
         self.hits = {number: bytes(map(found.hits.__getitem__, own)) for number, own in rows.items()}
         best = {places[row]: row for own in rows.values() for row in own}

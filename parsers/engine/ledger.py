@@ -91,10 +91,10 @@ def read_bundle(
         read = Newest()
         done = made = 0
         for unit in units:
-            is_full = made > bundle.budget.most_tables
-            read.add(
-                read_unit(unit, (), NO_YEAR, budget=replace(bundle.budget, tables=made)) if is_full else next(results)
-            )
+            if made > bundle.budget.most_tables:
+                read.add(read_unit(unit, (), NO_YEAR, budget=replace(bundle.budget, tables=made)))
+            else:
+                read.add(next(results))
             made += size_of(read.parts[-1])
             done += sum(source.size for source in unit)
             if progress is not None:
@@ -130,10 +130,8 @@ def _losses(tables: Tables) -> str:
     """How many files say nothing, and why the first of them do not."""
     why = dict(tables["unread"].select("file", "reason").unique("file", keep="first", maintain_order=True).iter_rows())
     empty = tables["files"].filter(pl.col("bytes") == 0)["file"]
-    listed = [
-        f"{file}: {'empty' if file in empty else why.get(file, 'nothing in it')}"
-        for file in tables["files"]["file"][:3]
-    ]
+    some = tables["files"]["file"][:3]
+    listed = [f"{file}: {'empty' if file in empty else why.get(file, 'nothing in it')}" for file in some]
     return f"{tables['files'].height} files ({'; '.join(listed)}, …)" if len(listed) > 2 else "; ".join(listed)
 
 
@@ -448,26 +446,16 @@ def _last_lines(last: Sequence[str]) -> list[str]:
 def _with_times(files: pl.DataFrame, tables: Tables) -> pl.DataFrame:
     """The time range of files whose lines show none (dumps): that of their records."""
     parts = [
-        spelled(
-            tables[name]
-            .filter(~boot)
-            .group_by("file")
-            .agg(pl.col(column).min().alias("first"), pl.col(column).max().alias("last"))
-        )
+        spelled(tables[name].filter(~boot).group_by("file").agg(first=pl.col(column).min(), last=pl.col(column).max()))
         for name, column, boot in _TIMES
         if tables[name].height
     ]
     if not parts:
         return files
     spans = pl.concat(parts).group_by("file").agg(pl.col("first").min(), pl.col("last").max())
-    return (
-        files.join(spans, on="file", how="left", maintain_order="left")
-        .with_columns(
-            pl.coalesce("time_first_ns", "first").alias("time_first_ns"),
-            pl.coalesce("time_last_ns", "last").alias("time_last_ns"),
-        )
-        .drop("first", "last")
-    )
+    first, last = pl.coalesce("time_first_ns", "first"), pl.coalesce("time_last_ns", "last")
+    joined = files.join(spans, on="file", how="left", maintain_order="left")
+    return joined.with_columns(time_first_ns=first, time_last_ns=last).drop("first", "last")
 
 
 def _units(sources: Sequence[Source]) -> Iterator[tuple[Source, ...]]:

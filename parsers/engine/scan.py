@@ -23,8 +23,7 @@ from parsers.engine import beyond, gathered
 from parsers.engine.anchors import Find, Hits, finder, occurring
 from parsers.engine.dense import DenseReader
 from parsers.engine.gathered import Found, Kept, Scanned
-from parsers.engine.line_ends import LineEnds, LineNumbers
-from parsers.engine.pieces import Pieces, Segment, has_only_lines, is_cut, joined
+from parsers.engine.pieces import LineEnds, LineNumbers, Pieces, Segment, has_only_lines, is_cut, joined
 from parsers.engine.windows import windows
 from parsers.schema.parser import LineParser
 from parsers.text.newlines import Lines, Newlines
@@ -210,11 +209,8 @@ class _Scanner:
         self._hits = len(hits[0])
         if hits[0] and not self._inside:
             lines = ends.lines(hits[0])
-            if (
-                max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES
-                and not is_cut(block, size, lines.begins)
-                and has_only_lines(block, size, lines)
-            ):
+            is_short = max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES
+            if is_short and not is_cut(block, size, lines.begins) and has_only_lines(block, size, lines):
                 return self._whole_lines(block, lines, hits[1])
         pieces = Pieces()
         counter = LineNumbers(ends, self._line)
@@ -251,10 +247,8 @@ class _Scanner:
     def _let_lost_go(self) -> None:
         """Candidates that nobody gets any more take no memory, as soon as they are many."""
         lost_bytes = sum(one.lost_bytes for one in self._kept.values())
-        if (
-            len(self._found) - self._let_go[0] >= gathered.KEPT_HITS
-            or lost_bytes - self._let_go[1] >= gathered.KEPT_TEXT // 2
-        ):
+        left, gone = self._let_go
+        if len(self._found) - left >= gathered.KEPT_HITS or lost_bytes - gone >= gathered.KEPT_TEXT // 2:
             self._found = gathered.without_lost(self._found, self._kept)
             self._let_go = len(self._found), lost_bytes
 

@@ -134,11 +134,9 @@ def _likely(text: str, hints: Sequence[str] = _HINTS) -> list[re.Pattern[str]]:
     held = {word for word in hints if word in low}
     if "token" in held and not _TOKEN_ALONE.search(low):
         held.remove("token")
-    return (
-        [found for found, (words, _) in zip(_COMPILED, _PATTERNS, strict=True) if not held.isdisjoint(words)]
-        if held
-        else []
-    )
+    if not held:
+        return []
+    return [found for found, (words, _) in zip(_COMPILED, _PATTERNS, strict=True) if not held.isdisjoint(words)]
 
 
 def _mask_veiled(text: str) -> str:
@@ -198,7 +196,8 @@ def _suspects(tables: Mapping[TableName, pl.DataFrame]) -> _Suspects:
         for column, kind in frame.schema.items()
         if 0 < frame.height <= _FEW and has_text(kind)
     }
-    is_hinted = _is_hinted(text for texts in few.values() for text in texts)
+    whole = [*{text for texts in few.values() for text in texts}]
+    is_hinted = bool(_hints_in(whole)) or is_veiled("\n".join(whole))
     for (name, column), told in few.items():
         if is_hinted or column in _OF_LINES:
             found[name, column] = [text for text in told if _may_hold(text, column)]
@@ -223,7 +222,7 @@ def _ask(found: _Suspects, many: Sequence[tuple[TableName, str, pl.Series]]) -> 
 
 
 def _hinted(texts: pl.Series) -> pl.Series:
-    """As `_is_hinted`, of each text: true of more than those."""
+    """As `_hints_in` tells it, or a veil, of each text: true of more than those."""
     plain = texts.str.contains_any(list(_HINTS), ascii_case_insensitive=True)
     return plain | texts.str.contains(f"[{_OTHER_CASES}]") | texts.str.contains(VEILED)
 
@@ -255,13 +254,6 @@ def _flat(cell: Any) -> Iterator[str]:
 def _may_hold(text: str, column: str) -> bool:
     is_key = column in _OF_LINES and _KEY_LINE.search(text) is not None
     return is_key or is_veiled(text) or bool(_likely(text))
-
-
-def _is_hinted(texts: Iterable[str]) -> bool:
-    """May one of these texts hold a secret?"""
-    whole = "\n".join({*texts})
-    low = _low(whole)
-    return any(hint in low for hint in _HINTS) or is_veiled(whole)
 
 
 def _without_values(settings: pl.DataFrame) -> pl.DataFrame:

@@ -56,7 +56,7 @@ def layout() -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def manifest(evidence: Evidence, path: str, version: str, limits: Limits | None = None) -> bytes:
+def manifest(evidence: Evidence, path: str, version: str, limits: Limits | None) -> bytes:
     """The manifest of evidence that was read from `path`, whose bytes are read once more for their digests."""
     digests = dict(_digests(path, limits)) if path != "-" else {}
     files = evidence.tables["files"].select("file", "bytes").iter_rows()
@@ -164,26 +164,13 @@ def _is_read(reads: Callable[[str], object], text: str) -> bool:
         return False
 
 
-def _is_stack(text: str) -> bool:
-    return isinstance(stack_frames(text), list)
-
-
-def _is_list(text: str) -> bool:
-    return isinstance(json.loads(text), list)
-
-
-def _is_object(text: str) -> bool:
-    return isinstance(json.loads(text), dict)
-
-
 _ALWAYS: Mapping[TableName, tuple[str, ...]] = {"events": ("kind",), "settings": ("name",), "ranks": ("how",)}
 # Texts of a form that is read again without asking whether it is one.
 _FORMS: Mapping[str, Callable[[str], object]] = {
-    "stack": _is_stack,
-    "detail": _is_object,
-    "shape": _is_list,
-    "input_sizes": _is_list,
-    "output_sizes": _is_list,
-    "input_dtypes": _is_list,
-    "output_dtypes": _is_list,
+    "stack": lambda text: isinstance(stack_frames(text), list),
+    "detail": lambda text: isinstance(json.loads(text), dict),
+    **dict.fromkeys(
+        ("shape", "input_sizes", "output_sizes", "input_dtypes", "output_dtypes"),
+        lambda text: isinstance(json.loads(text), list),
+    ),
 }

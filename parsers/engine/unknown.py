@@ -7,26 +7,24 @@ from parsers.engine.secrets import mask_all
 from parsers.text.patterns import regex
 from parsers.who.lines.prefixes import strip
 
-_CHARACTERS = 400  # of a line that tell its template
+_CHARACTERS, _MOST = 400, 5  # of a line that tell its template; templates of a file
 _DIGITS = regex(r"\d+")
 _ZEROS = str.maketrans("123456789", "000000000")
 
 
-def templates(sample: Mapping[int, str], recognised: Set[int], most: int = 5) -> list[str]:
+def templates(sample: Mapping[int, str], recognised: Set[int]) -> list[str]:
     """The commonest unrecognised lines of the sample (line → text) without decoration, digits as #, as "count × template"."""
     texts = [text for line, text in sample.items() if line not in recognised]
     masked = _without_digits("\n".join(text[:_CHARACTERS] for text in texts)).split("\n") if texts else []
     example = dict(zip(masked, texts, strict=True))
-    raws = sorted(Counter(masked).items(), key=lambda item: (-item[1], item[0]))[: 6 * most]
+    raws = sorted(Counter(masked).items(), key=lambda item: (-item[1], item[0]))[: 6 * _MOST]
     counts: Counter[str] = Counter()
-    shown = mask_all(
-        [strip(example[raw]).text.strip() for raw, _ in raws]
-    )  # before digits go: a form of secrets has them
+    shown = mask_all([strip(example[raw]).text.strip() for raw, _ in raws])  # before digits go: secrets may have them
     for text, (_, count) in zip(shown, raws, strict=True):
         if text:
             counts[_without_digits(text)[:200]] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [f"{count} × {template}" for template, count in ordered[:most]]
+    return [f"{count} × {template}" for template, count in ordered[:_MOST]]
 
 
 def counted(templates: Iterable[str]) -> dict[str, int]:

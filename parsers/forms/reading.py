@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import inf
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -46,9 +47,9 @@ def opened(source: Source) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if head == b"\x1f\x8b" else stream
 
 
-def text_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """(1-based line, text without its end); invalid bytes are replaced, what a cut archive still holds is given. What is
-    left out is told to the source, of lines that are cut the first."""
+def text_lines(source: Source, most: float = inf) -> Iterator[tuple[int, str]]:
+    """(1-based line, text without its end), `most` of them; invalid bytes are replaced, what a cut archive still holds is given.
+    What is left out is told to the source, of lines that are cut the first."""
     with opened(source) as stream:
         number, read, is_rest, is_told = 1, 0, False, False
         while piece := _piece(source, stream):
@@ -57,6 +58,8 @@ def text_lines(source: Source) -> Iterator[tuple[int, str]]:
                 return
             read += len(piece)
             if not is_rest:
+                if number > most:
+                    return
                 yield number, piece.rstrip(b"\r\n").decode("utf-8", "replace")
             elif not is_told and piece.rstrip(b"\r\n"):
                 is_told = True

@@ -35,11 +35,8 @@ _WHAT = r"(?P<level>uncorrectable|correctable|deferred) hardware errors detected
 
 
 def _ras(groups: Mapping[str, str]) -> Mapping[str, Any]:
-    is_corrected = groups["level"] != "uncorrectable"
-    code = f"ras:{groups['level']}"
-    if not float(groups["value"]):
-        return {"code": code, "severity": "info"}
-    return {"code": code, "severity": "warning" if is_corrected else "fatal"}
+    severity = "fatal" if groups["level"] == "uncorrectable" else "warning"
+    return {"code": f"ras:{groups['level']}", "severity": severity if float(groups["value"]) else "info"}
 
 
 RULES = (

@@ -48,7 +48,7 @@ def parse(source: Source) -> Tables:
     An event `other` with code bug_report:cut where the end is missing.
     """
     settings: list[dict[str, Any]] = []
-    lines: set[int] = set()
+    lines: list[int] = []
     host, last, is_ended, is_rule_before = source.host, 0, False, False
     for number, text in text_lines(source):
         last = number
@@ -62,15 +62,13 @@ def parse(source: Source) -> Tables:
         elif is_rule_before and (title := _TITLE.match(text)):
             settings.append(_setting(source, number, "section", title["title"]))
         elif text == _RULE or text.startswith("*** ls: "):
-            lines.add(number)
+            lines.append(number)
         is_ended = is_ended or bool(_END.match(text))
         is_rule_before = text == _RULE or (is_rule_before and not text)
     for row in settings:
         row["host"] = host
-    claimed = [{"file": source.path, "line": number} for number in sorted(lines)]
-    return tables_of(
-        settings=settings, events=[] if is_ended or not last else [_cut(source, host, last)], claimed=claimed
-    )
+    events = [] if is_ended or not last else [_cut(source, host, last)]
+    return tables_of(settings=settings, events=events, claimed=[{"file": source.path, "line": line} for line in lines])
 
 
 def _setting(source: Source, line: int, name: str, value: str) -> dict[str, Any]:

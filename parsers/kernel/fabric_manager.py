@@ -13,8 +13,6 @@ Versions: 450 to 575.
 Source: NVIDIA's Fabric Manager user guide.
 """
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -24,6 +22,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, bodies, columns
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
+from parsers.text.stamps import formed_ns
 
 _HEAD = regex(
     r"\[(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d{4} \d\d:\d\d:\d\d)\] \[(?P<level>[A-Z]{3,9})\] \[tid (?P<tid>\d+)\] "
@@ -33,17 +32,13 @@ _SEVERITIES = {"WARNING": "warning", "ERROR": "error", "CRITICAL": "fatal", "FAT
 _DEVICE = r"pci bus id:? (?P<pci>[0-9a-fA-F:.]{7,16})"
 
 
-def _switch(groups: Mapping[str, str]) -> Mapping[str, Any]:
-    return {"severity": "fatal" if groups["level"] == "fatal" else "error"}
-
-
 _RULES = (
     Rule(
         regex(
             r"detected NVSwitch (?P<level>non-fatal|fatal) error (?P<number>\d{1,9}) on fid (?P<fid>\d+) "
             rf"on NVSwitch {_DEVICE}(?: physical id (?P<physical>\d+))?(?: port (?P<port>\d+))?"
         ),
-        "gpu_error", code="sxid:{number}", refine=_switch,
+        "gpu_error", code="sxid:{number}", refine=lambda groups: {"severity": "fatal" if groups["level"] == "fatal" else "error"},
     ),
     Rule(regex(rf"(?i:nvlink).{{0,200}}?{_DEVICE}"), "link_down", code="nvlink"),
     Rule(regex(r"(?i:nvlink).{0,200}(?:fail|down|inactive|not active|contain)"), "link_down", code="nvlink"),
@@ -68,18 +63,11 @@ def parse(lines: pl.DataFrame) -> Tables:
                 understood.append((row["file"], row["line"]))
                 continue
             rule, match = found
-            said = columns(rule, {name: text for name, text in match.groupdict().items() if text is not None})
+            said = columns(rule, match.groupdict())
             said["severity"] = said["severity"] if rule.refine else severity
-            stamp = {"time_ns": _time(head["stamp"]), "time_basis": "local"}
+            stamp = {"time_ns": formed_ns(head["stamp"], "%b %d %Y %H:%M:%S"), "time_basis": "local"}
             rows.append(event(row, str(rule.kind), rank=None, local_rank=None, **stamp, **said))
     return tables_of(events=rows, claimed=claimed(dict.fromkeys(understood)))
-
-
-def _time(stamp: str) -> int | None:
-    try:
-        return int(datetime.strptime(stamp, "%b %d %Y %H:%M:%S").replace(tzinfo=UTC).timestamp()) * 10**9
-    except ValueError:
-        return None
 
 
 PARSER = LineParser(name="fabric_manager", anchors=(b"] [tid ", _PAYLOAD.encode()), parse=parse)

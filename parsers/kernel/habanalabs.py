@@ -14,6 +14,8 @@ Versions: Linux 5.10 and later; the device's name in place of its address since 
 Source: torvalds/linux: drivers/accel/habanalabs/common/device.c, firmware_if.c and gaudi2/gaudi2.c, as far as known; not read for this list.
 """
 
+from typing import Any
+
 import polars as pl
 
 from parsers.schema.lines import event
@@ -33,13 +35,8 @@ _SAID = (
     (regex(r"(?i)failed to communicate with device cpu|device cpu .{0,40}timeout"), "gpu_error", "firmware", "error"),
     (regex(r"(?i)going to (?:hard-?)?reset device"), "gpu_error", "reset", "error"),
     (regex(r"(?i)killing user process"), "gpu_error", "process_killed", "error"),
-    (
-        regex(r"(?i)\b(?:SERR|DERR|uncorrectable|double[- ]bit)\b|SEI_SEVERE|fatal (?:event|error)|RAZWI|page fault"),
-        "gpu_error",
-        "event",
-        "error",
-    ),
-)
+    (regex(r"(?i)\b(?:SERR|DERR|uncorrectable|double[- ]bit)\b|SEI_SEVERE|fatal (?:event|error)|RAZWI|page fault"), "gpu_error", "event", "error"),
+)  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -50,11 +47,10 @@ def parse(lines: pl.DataFrame) -> Tables:
         told = next((one for one in _SAID if found is not None and one[0].search(found["said"])), None)
         if found is not None and told is not None:
             _, kind, code, severity = told
-            where: dict[str, str | int | None] = (
-                {"pci": pci(found["pci"])} if found["pci"] else {"device_index": int(found["index"])}
-            )
-            where |= {"pid": int(user[1])} if (user := _USER.search(found["said"])) is not None else {}
-            rows.append(event(row, kind, rank=None, local_rank=None, code=code, severity=severity, **where))
+            said: dict[str, Any] = {"rank": None, "local_rank": None, "code": code, "severity": severity}
+            said |= {"pci": pci(found["pci"])} if found["pci"] else {"device_index": int(found["index"])}
+            said |= {"pid": int(user[1])} if (user := _USER.search(found["said"])) is not None else {}
+            rows.append(event(row, kind, **said))
     return {"events": table("events", rows)}
 
 

@@ -47,27 +47,22 @@ def accepts(_path: str, head: bytes) -> bool:
     text = head[:32768].decode("utf-8", "replace").lstrip("\x00")
     whole = text[: text.rfind("\n") + 1] or text  # without a last line that is cut
     lines = [line for line in whole.splitlines()[:LOOKED_AT] if line.strip()]
-    others = (None for line in lines if _FORMS.match(line) is None)
+    others = (line for line in lines if _FORMS.match(line) is None)
     most = len(lines) // 5
-    return bool(lines) and len(list(islice(others, most + 1))) <= most
+    return bool(lines) and next(islice(others, most, None), None) is None
 
 
 def parse(source: Source) -> Tables:
     """settings: when the host booted, one row per host and basis, the median of what the lines say."""
     found: dict[tuple[str, str | None], list[tuple[int, int]]] = {}
     around: Around | None = None
-    for number, text in text_lines(source):
-        if number > READ:
-            break
+    for number, text in text_lines(source, READ):
         around = around or stamps.around(text[:200].encode())
         pair = _boot(text, around, source.host)
         if pair is not None:
             found.setdefault(pair[:2], []).append((pair[2], number))
-    rows = [
-        _setting(source, name, host, boots)
-        for (name, host), boots in sorted(found.items(), key=lambda item: str(item[0]))
-    ]
-    return {"settings": table("settings", rows)}
+    told = sorted(found.items(), key=lambda item: str(item[0]))
+    return {"settings": table("settings", (_setting(source, *key, boots) for key, boots in told))}
 
 
 def _boot(text: str, around: Around | None, path_host: str | None) -> tuple[str, str | None, int] | None:

@@ -15,15 +15,14 @@ Versions: old wording without, new wording with EID.
 Source: MetaX documents 346, 448, 661 and 866 (developer.metax-tech.com).
 """
 
-import csv
 import json
 import re
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import polars as pl
 
+from parsers.catalogues import listed
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import pci, read_bodies
 from parsers.schema.tables import Tables
@@ -43,8 +42,7 @@ _LINK = regex(r"metaxlink\b.{0,60}\b(?P<state>down|up)\b", re.I)
 @cache
 def catalogue() -> dict[int, dict[str, str]]:
     """Rows of data/metax_eid.csv by EID: kind, severity, cause, impact, advice, source."""
-    text = (files("parsers") / "data" / "metax_eid.csv").read_text(encoding="utf-8")
-    return {int(row["eid"], 16): row for row in csv.DictReader(text.splitlines())}
+    return {int(row["eid"], 16): row for row in listed("metax_eid.csv")}
 
 
 def parse(lines: pl.DataFrame) -> Tables:

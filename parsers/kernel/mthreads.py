@@ -21,15 +21,14 @@ Versions: the driver of the MTT S80 age; server drivers 3.x and 5.x may differ.
 Source: format strings of dixyes/mtgpu-drv @4a83f8b and its inc/mtgpu/mtgpu_event_report.h.
 """
 
-import csv
 import json
 import re
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import polars as pl
 
+from parsers.catalogues import listed
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import integer, pci, read_bodies
 from parsers.schema.tables import Tables
@@ -73,8 +72,7 @@ _ROLE = regex(r"\b(guilty|innocent) (?:lockup|overrun)", re.IGNORECASE)
 @cache
 def catalogue() -> dict[int, dict[str, str]]:
     """Rows of data/mthreads_events.csv by error_id: name, family, kind, severity, text, source."""
-    text = (files("parsers") / "data" / "mthreads_events.csv").read_text(encoding="utf-8")
-    return {int(row["error_id"]): row for row in csv.DictReader(text.splitlines())}
+    return {int(row["error_id"]): row for row in listed("mthreads_events.csv")}
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -119,10 +117,7 @@ def _read(head: re.Match[str], body: str) -> dict[str, Any] | None:
 def _number(body: str) -> int | None:
     if printed := _EVENT_ID.search(body):
         return int(printed["id"])
-    for pattern, number in _TELLTALES:
-        if pattern.search(body):
-            return number
-    return None
+    return next((number for pattern, number in _TELLTALES if pattern.search(body)), None)
 
 
 PARSER = LineParser(

@@ -37,8 +37,6 @@ from parsers.text.patterns import regex
 
 _BDF = r"(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])"
 _MLX = rf"mlx5_core {_BDF}(?: (?P<interface>[\w.-]{{1,32}}))?: (?:\w+:\d+:\(pid \d+\): )?"
-
-
 _SPEED = regex(r"(?<=[Uu]p)[ ,:(-]{1,4}(?:at )?(?P<number>\d{1,6}(?:\.\d)?) ?(?P<times>[GM])(?:bps|b/s|bit/s)")
 LINK_SPEED = "link speed"  # a row of devices that is of the moment at which the link came up
 _TIMES = {"G": 1.0, "M": 0.001}
@@ -57,8 +55,7 @@ def _carrier(groups: Mapping[str, str]) -> Mapping[str, Any]:
     is_up = "gained" in groups["change"].lower() or groups["change"].lower().endswith("up")
     # A dummy, bridge or container link flaps as part of daily life.
     is_fabric = re.match(r"ib|mlx|roce|rdma|hsn|en[ops]|eth|bond", groups.get("interface", "eth")) is not None
-    severity = "info" if is_up or not is_fabric else "warning"
-    return {"kind": "link_up" if is_up else "link_down", "severity": severity}
+    return {"kind": "link_up" if is_up else "link_down", "severity": "warning" if is_fabric and not is_up else "info"}
 
 
 RULES = (

@@ -11,12 +11,11 @@ The first word holds the sub-code in bits 25:20 and the unit in bits 9:0 (before
 the unit's error status, one bit per error, or a number where the catalogue has other values than single bits.
 """
 
-import csv
 import re
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from parsers.catalogues import listed
 from parsers.text.patterns import regex
 
 CODES = range(144, 151)
@@ -33,9 +32,8 @@ _FORMS = (("since 575", "word_since_575", 0x7F), ("before 575", "word_before_575
 @cache
 def catalogue() -> dict[int, list[dict[str, str]]]:
     """Rows of data/nvlink5.csv by Xid."""
-    text = (files("parsers") / "data" / "nvlink5.csv").read_text(encoding="utf-8")
     rows: dict[int, list[dict[str, str]]] = {}
-    for row in csv.DictReader(text.splitlines()):
+    for row in listed("nvlink5.csv"):
         rows.setdefault(int(row["xid"]), []).append(row)
     return rows
 

@@ -71,16 +71,14 @@ RULES = (
             rf"(?P<port>{_BDF}): AER: (?P<multiple>Multiple )?{_LEVEL} error"
             rf"(?: message)? received(?: from|:) (?:(?P<pci>{_BDF})|id=(?P<requester>[0-9a-f]{{4}}))"
         ),
-        "pcie_error",
-        refine=_aer,
+        "pcie_error", refine=_aer,
     ),
     Rule(
         regex(
             rf"(?P<pci>{_BDF}): (?:AER: )?PCIe Bus Error: severity={_LEVEL}, "
             r"type=(?P<layer>[^,(]{1,60}),? (?:id=[0-9a-f]{4})?\((?:id=)?(?P<agent>[^)]{1,40})\)"
         ),
-        "pcie_error",
-        refine=_aer,
+        "pcie_error", refine=_aer,
     ),
     Rule(
         regex(rf"(?P<pci>{_BDF}): (?:AER: )?device recovery failed"), "pcie_error", "fatal", "aer:recovery_failed"
@@ -155,11 +153,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     tables = read_kernel(lines, RULES)
     events = tables["events"]
     fatal = events.filter((pl.col("code") == "aer:fatal") & (pl.col("kind") == "pcie_error"))["file"].unique()
-    is_lost = (
-        (pl.col("code") == "aer:recovery_failed")
-        & pl.col("text").str.contains(_GPU_DRIVER)
-        & pl.col("file").is_in(fatal.implode())
-    )
+    is_lost = (pl.col("code") == "aer:recovery_failed") & pl.col("text").str.contains(_GPU_DRIVER)
+    is_lost &= pl.col("file").is_in(fatal.implode())
     kind = pl.when(is_lost.fill_null(False)).then(pl.lit("gpu_error")).otherwise("kind")
     return {**tables, "events": events.with_columns(kind.alias("kind"))}
 

@@ -11,9 +11,6 @@ Versions: any.
 Source: src/df.c of coreutils.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
 from parsers.schema.parser import LineParser
@@ -25,17 +22,13 @@ CODE = "full_volume"
 _SIZE = r"\d[\d.,]{0,18}[KMGTPE]?i?B?"
 
 
-def _of_nobody(groups: Mapping[str, str]) -> Mapping[str, Any]:
-    return {"detail": {"mount": groups["mount"]}, "rank": None, "local_rank": None}
-
-
 RULES = (
     Rule(
         regex(
             rf"^(?!/dev/(?:loop|sr)\d)[\w./:@-]{{1,200}}\s+(?!squashfs|iso9660|erofs)(?:[a-z][\w.]{{1,20}}\s+)?{_SIZE}\s+{_SIZE}\s+0[KMGTPE]?B?\s+100%"
             r"\s+(?P<mount>/(?!snap/|var/lib/snapd/|media/|cdrom)[^\s:]{0,300})\s*$"
         ),
-        "other", "info", CODE, refine=_of_nobody,
+        "other", "info", CODE, lambda groups: {"detail": {"mount": groups["mount"]}, "rank": None, "local_rank": None},
     ),
 )  # fmt: skip
 

@@ -39,7 +39,7 @@ import polars as pl
 
 from parsers.catalogues import rows
 from parsers.kernel.nvlink5 import decoded
-from parsers.schema.lines import Row, claimed, event
+from parsers.schema.lines import Row, claimed, event, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Rows, Tables, tables_of
 from parsers.text.patterns import regex
@@ -90,8 +90,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     # A frame for each of many hosts costs more than its lines.
     begun = pl.col("_row").first().over("file", "host")
     ordered = lines.with_row_index("_row").sort(begun, maintain_order=True).drop("_row")
-    logs = groupby(ordered.iter_rows(named=True), key=itemgetter("file", "host"))
-    for _log, rows_of_log in logs:
+    for _, rows_of_log in groupby(ordered.iter_rows(named=True), key=itemgetter("file", "host")):
         reader.read(rows_of_log)
     return tables_of(
         events=reader.events.table(), devices=reader.devices, settings=reader.settings, claimed=claimed(reader.claimed)
@@ -120,9 +119,8 @@ class _Reader:
 
     def _error(self, row: Row) -> bool:
         text = row["text"]
-        if xids := [*_XID.finditer(text)] or [
-            *_MONITORED.finditer(text)
-        ]:  # more than one where lines were glued together
+        xids = [*_XID.finditer(text)] or [*_MONITORED.finditer(text)]  # more than one where lines were glued together
+        if xids:
             for xid in xids:
                 self._xid(row, xid)
         elif found := _SXID.search(text) or (_SXID.search(row["raw"]) if text.startswith("SXid (") else None):
@@ -209,20 +207,19 @@ class _Reader:
 
     def _identity(self, row: Row) -> bool:
         text = row["text"]
-        host = row["host"] if row["host"] is not None else row["path_host"]
-        place = {"host": host, "file": row["file"], "line": row["line"], "time_ns": row["time_ns"]}
+        said = reporter(row)
+        place = {name: said[name] for name in ("host", "file", "line")}
         if found := _IDENTITY.search(text):
             self._identified = _pci(found["pci"])
             known = {"pci": self._identified, "uuid": found["uuid"], "metric": "uuid", "text": found["uuid"]}
         elif found := _SERIAL.search(text):
             known = {"pci": self._identified, "metric": "serial", "text": found["serial"]}
         elif found := _DRIVER.search(text):
-            said = {"name": "driver", "value": found["driver"], "scope": "version"}
-            self.settings.append(said | {key: place[key] for key in ("host", "file", "line")})
+            self.settings.append(place | {"name": "driver", "value": found["driver"], "scope": "version"})
             return True
         else:
             return False
-        self.devices.append(place | known)
+        self.devices.append(place | known | {"time_ns": row["time_ns"]})
         return True
 
 
@@ -250,14 +247,8 @@ def _described(name: str, code: str) -> dict[str, Any]:
 
 PARSER = LineParser(
     name="xid",
-    anchors=(
-        b"NVRM: ",
-        b"SXid (",
-        b") detected on PCI:",
-        b"rm_init_adapter failed",
-        b"Unable to determine the device handle",
-    ),
+    anchors=(b"NVRM: ", b"SXid (", b") detected on PCI:", b"rm_init_adapter failed", b"Unable to determine the device handle"),
     parse=parse,
     of_host=True,
     after=2,
-)
+)  # fmt: skip

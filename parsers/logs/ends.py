@@ -49,7 +49,7 @@ from parsers.schema.rules import integer
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.text.signals import SIGNALS
+from parsers.text.signals import WORDS, ended
 from parsers.who.scripts import arguments
 
 _RANK = regex(r"(?i)(?<![\w-])(?:(?P<space>[a-z]{1,12})[ _-])?rank[ :=_#-]{0,2}(?P<number>\d{1,7})\b")
@@ -90,21 +90,17 @@ _RECORD = regex(
 )  # of a task, in the record of its allocation
 _HANDLED = regex(r"\*\*\* SIG[A-Z]{3,6} received at time=\d")  # by its own process
 _BY_SIGNAL = regex(r"(?i)\b(?:exit|return) ?code[ =:]{1,3}-(?:4|6|7|8|9|11)\b")
-# The shell's words for a signal, behind whom they are of, at the end of the line.
-_WORDS = {
-    "Killed": "SIGKILL", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT", "Bus error": "SIGBUS",
-    "Illegal instruction": "SIGILL", "Floating point exception": "SIGFPE", "Terminated": "SIGTERM",
-}  # fmt: skip
 _SIGNALLED = regex(
     r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exit(?:ed|s)?|dead|was sent)\b(?:(?!(?:code|status)[ =:]{1,2}-?\d{1,5}\. ).){0,30}?\b(?:signals?\.?[ :=#<\[(]{0,2}(?P<number>\d{1,2})\b"
     r"|(?:signals?[ .:=#<\[(]{0,2})?(?P<name>SIG(?!NAL)[A-Z]{3,6})\b)"
     r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) (?:\(@[^\n]{1,120}? received by PID|received at time=)"  # the handlers of glog and of Abseil
     r"|\bcode=(?:killed|dumped), (?:status=(?P<unit>\d{1,2})/|signal=(?P<short>[A-Z]{3,6})\b)"
-    rf"|\bsignal[=: ] ?[\"']?(?P<said>{'|'.join(_WORDS)})\b"  # Go's word for it
+    rf"|\bsignal[=: ] ?[\"']?(?P<said>{'|'.join(WORDS)})\b"  # Go's word for it
     r"|信号\s?[:：]?\s?(?P<chinese>\d{1,2})"
     r"|\b(?:rank|process|proc|task) ?\d{1,7}\b.{0,40}?\breturned -(?P<back>\d{1,2})\b"
 )
-_SAID = regex(rf"[:(,]\s*(?P<said>{'|'.join(_WORDS)})(?:[ ,]*\(?core dumped\)?)?[).]*\s*\Z")
+# The shell's words for a signal, behind whom they are of, at the end of the line.
+_SAID = regex(rf"[:(,]\s*(?P<said>{'|'.join(WORDS)})(?:[ ,]*\(?core dumped\)?)?[).]*\s*\Z")
 _FOR_MEMORY = regex(
     r"\bOOM[- ]?[Kk]illed\b|\bexceeded \d{1,3}% memory budget\. Restarting|(?i:\bkilled by (?:the )?(?:kernel'?s? )?(?:OOM|out[- ]of[- ]memory)[- ]?killer\b)"
 )
@@ -154,6 +150,9 @@ _CONTAINER = regex(r"\A(?P<name>[A-Za-z][\w.-]{0,100}[-_]\d{1,6}) exited with co
 _WHOM = regex(rf"(?:pod )?['\"\[]?(?P<name>{_NAME})")
 # A line that tells of an end and stops before it says which, for its printer wraps what is long.
 CUT = r"(?i)\b(?:exit(?:ed|s|ing)|terminated|killed|died|crashed|ended|stopped)(?: (?:on|by|with|due to|via))?(?: (?:an?|exit|error|return|status))?\s*$"
+_GOES_ON = (
+    r"(?i)^\s*(?:(?:on|by|with|due to|via) )?(?:an? |the )?(?:signal|code|status|exit|return|error|SIG[A-Z]|-?\d)"
+)
 _CODES_OF_ALL = regex(r"(?i)\b(?:exit[ _]?|return[ _]?|ret)codes?\W{1,4}?[\[{](?P<codes>[-\d:,'\" ]{3,20000})[\]}]")
 _ALL_ALIKE = regex(
     r"(?i)\ball (?P<count>\d{1,7}) (?:processes|workers|ranks|tasks|trainers|children|jobs) (?:have |has )?exited"
@@ -167,15 +166,9 @@ def joined(lines: pl.DataFrame) -> pl.DataFrame:
     """Lines of logs (schema LINES, in order) → those with an anchor, with the text of the next one where their printer broke them before
     he says which end it was."""
     is_next = (pl.col("file") == pl.col("file").shift(-1)) & (pl.col("line") + 1 == pl.col("line").shift(-1))
-    goes_on = (
-        pl.col("text")
-        .shift(-1)
-        .str.contains(
-            r"(?i)^\s*(?:(?:on|by|with|due to|via) )?(?:an? |the )?(?:signal|code|status|exit|return|error|SIG[A-Z]|-?\d)"
-        )
-    )
-    is_cut = is_next.fill_null(False) & pl.col("text").str.contains(CUT) & goes_on
-    whole = pl.col("text") + " " + pl.col("text").shift(-1).str.strip_chars()
+    behind = pl.col("text").shift(-1)
+    is_cut = is_next.fill_null(False) & pl.col("text").str.contains(CUT) & behind.str.contains(_GOES_ON)
+    whole = pl.col("text") + " " + behind.str.strip_chars()
     return lines.with_columns(pl.when(is_cut).then(whole).otherwise("text").alias("text")).filter("hit")
 
 
@@ -194,14 +187,8 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
     speaks, or gives a signal as Python's subprocess does, below zero. An end by code 0 or by request counts only of somebody who is
     told: in a list, by rank, pid or name. `detail`: number, of, names, only."""
     if _CTRL_C.match(row["raw"].lstrip()):
-        return {
-            "kind": "exit",
-            "severity": "info",
-            "code": "SIGINT",
-            "rank": None,
-            "local_rank": None,
-            "detail": json.dumps({"by": "terminal"}),
-        }
+        nobody = {"rank": None, "local_rank": None, "detail": json.dumps({"by": "terminal"})}
+        return {"kind": "exit", "severity": "info", "code": "SIGINT", **nobody}
     text = _PERHAPS.split(text, maxsplit=1)[0]
     if closing := _CLOSING.search(text):
         return _closing(row, text, *_sent(closing))
@@ -209,32 +196,23 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
     if code is None or _ON_REQUEST.search(text) or _OF_SYSTEM.search(text) or _NOT_GOT.search(text):
         return None
     names = _names(text)
-    has_subject = bool(
-        _SUBJECT.search(text) or _HANDLED.search(text) or _BY_SIGNAL.search(text) or _RECORD.search(text)
-    )
-    is_named = any(_is_name(name) or text.startswith(name) for name in names) and reporter(row)["rank"] is None
+    has_subject = any(pattern.search(text) for pattern in (_SUBJECT, _HANDLED, _BY_SIGNAL, _RECORD))
+    is_of_nobody = reporter(row)["rank"] is None
+    is_named = any(_is_name(name) or text.startswith(name) for name in names) and is_of_nobody
     if not (has_subject or is_named):
         return None
     is_quiet = code == "0" or code in _ASKED
     listed = _LISTED.match(text)
     rank, local, pid = *_rank(text), _PID.search(text)
-    if (
-        is_quiet
-        and not listed
-        and ((rank is None and not any(map(_is_name, names))) or reporter(row)["rank"] is not None)
-    ):
+    is_told = is_of_nobody and (rank is not None or any(map(_is_name, names)))
+    if is_quiet and not listed and not is_told:
         return None
     made: dict[str, Any] = {
         "kind": "exit", "severity": "info" if is_quiet else "error", "code": code, "pid": integer(pid[1] or pid[2]) if pid else None,
     }  # fmt: skip
-    if reporter(row)["rank"] is None:
-        made |= _subject(
-            text,
-            rank,
-            local,
-            names,
-            None if rank is not None or _LOADER.search(text) else listed or _NUMBER.search(text),
-        )
+    if is_of_nobody:
+        counted = None if rank is not None or _LOADER.search(text) else listed or _NUMBER.search(text)
+        made |= _subject(text, rank, local, names, counted)
         if not has_subject:
             made["detail"] = json.dumps(json.loads(made.get("detail", "{}")) | {"only": "names"})
     if container := _CONTAINER.match(text):
@@ -267,7 +245,7 @@ def each_end(row: Row, text: str) -> list[dict[str, Any]]:
 
 
 def _listed(number: int, code: int, of: str) -> dict[str, Any]:
-    name = _signal(-code) if code < 0 else str(code)
+    name = ended(code)
     severity = "info" if name == "0" or name in _ASKED else "error"
     detail = json.dumps({"number": number, "of": of})
     return {"kind": "exit", "severity": severity, "code": name, "pid": None, "detail": detail}
@@ -277,17 +255,17 @@ def _code(text: str) -> str | None:
     """An exit code, or the name of a signal."""
     if killed := _SIGNALLED.search(text):
         if killed["said"]:
-            return next(name for said, name in _WORDS.items() if said.lower() == killed["said"].lower())
+            return next(name for said, name in WORDS.items() if said.lower() == killed["said"].lower())
         name = killed["name"] or killed["own"] or (f"SIG{killed['short']}" if killed["short"] else None)
         number = killed["number"] or killed["unit"] or killed["back"] or killed["chinese"]
-        return name.upper() if name else _signal(int(number))
+        return name.upper() if name else ended(-int(number))
     if _FOR_MEMORY.search(text):
         return "Out Of Memory"  # Slurm's word for it
-    if ended := _ENDED.search(text):
-        number = int(next(group for group in ended.groups() if group is not None))
-        return None if abs(number) >= _CODES else _signal(-number) if number < 0 else str(number)
+    if told := _ENDED.search(text):
+        number = int(next(group for group in told.groups() if group is not None))
+        return None if abs(number) >= _CODES else ended(number)
     said = _SAID.search(text)
-    return _WORDS[said["said"]] if said else None
+    return WORDS[said["said"]] if said else None
 
 
 def _rank(text: str) -> tuple[int | None, int | None]:
@@ -339,26 +317,16 @@ def _sent(closing: re.Match[str]) -> tuple[str, str]:
 
 
 def _closing(row: Row, text: str, code: str, whom: str) -> dict[str, Any] | None:
+    made: dict[str, Any] = {"kind": "closing_signal", "severity": "info", "code": code, "pid": None}
     if _ALL.match(whom):
-        return {
-            "kind": "closing_signal",
-            "severity": "info",
-            "code": code,
-            "pid": None,
-            "detail": json.dumps({"to": "all"}),
-        }
+        return made | {"detail": json.dumps({"to": "all"})}
     pid, name = _CLOSED_PID.search(whom), _WHOM.match(whom)
     rank = _rank(text)[0] if reporter(row)["rank"] is None else None
     if pid is None and rank is None and not (name and _is_name(name["name"])):
         return None
-    made: dict[str, Any] = {"kind": "closing_signal", "severity": "info", "code": code}
     made["pid"] = integer(pid[1] or pid[2] or pid[3]) if pid else None
     if rank is not None:
         return made | {"rank": rank, "rank_space": "global"}
     if pid is not None and (typed := _BY_HAND.match(text)) is not None:
         return made | {"detail": json.dumps({"by": "person"})} | ({"host": typed["at"]} if typed["at"] else {})
     return made | ({"detail": json.dumps({"names": [name["name"]]})} if name and _is_name(name["name"]) else {})
-
-
-def _signal(number: int) -> str:
-    return SIGNALS.get(number, str(-number))

@@ -193,12 +193,8 @@ def _uncorrectable(text: str) -> dict[str, Any] | None:
     if fault is None:
         return None
     device = _DEVICE.search(text, fault.end()) or _DEVICE.search(text)
-    return {
-        "kind": "gpu_error",
-        "code": "uncorrectable",
-        "text": text,
-        "device_index": int(device[1]) if device else None,
-    }
+    index = int(device[1]) if device else None
+    return {"kind": "gpu_error", "code": "uncorrectable", "text": text, "device_index": index}
 
 
 def _by(made: dict[str, Any], found: Record | None) -> dict[str, Any]:
@@ -226,21 +222,12 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
     if _HEARTBEAT.search(text):
         return {"kind": "heartbeat_lost", "severity": severity}
     if _TIMED_OUT.search(text) or (is_error and _NOT_DONE.search(text) and _COLLECTIVE.search(text)):
-        kind = (
-            "collective_timeout"
-            if _COLLECTIVE.search(row["text"])
-            else "store_timeout"
-            if _STORE.search(text)
-            else None
-        )
-        label = _LABEL.match(row["text"]) if kind and reporter(row)["rank"] is None else None
-        return (
-            {"kind": kind, "severity": "error"}
-            | (_call(text) if kind == "collective_timeout" else {})
-            | ({"rank": int(label[1]), "rank_space": "global"} if label else {})
-            if kind
-            else {"kind": "other", "severity": severity, "code": "timed_out"}
-        )
+        is_collective = _COLLECTIVE.search(row["text"]) is not None
+        if not (is_collective or _STORE.search(text)):
+            return {"kind": "other", "severity": severity, "code": "timed_out"}
+        label = _LABEL.match(row["text"]) if reporter(row)["rank"] is None else None
+        made = {"kind": "collective_timeout", **_call(text)} if is_collective else {"kind": "store_timeout"}
+        return made | {"severity": "error"} | ({"rank": int(label[1]), "rank_space": "global"} if label else {})
     if _STALLED.search(text):
         return {"kind": "other", "severity": severity, "code": "stalled"}
     return None
@@ -268,41 +255,13 @@ _COUNTED = tuple(
 )
 _OF_MODULE = tuple(
     f"{value} {word}".encode()
-    for value in (
-        "nan",
-        "NaN",
-        "NAN",
-        "nans",
-        "NaNs",
-        "inf",
-        "Inf",
-        "INF",
-        "infs",
-        "finite",
-        "finite values",
-        "nan values",
-        "NaN values",
-    )
-    for word in (
-        "in ",
-        "at ",
-        "from ",
-        "after ",
-        "inside ",
-        "by ",
-        "found ",
-        "detected ",
-        "was ",
-        "were ",
-        "seen ",
-        "appeared ",
-        "produced ",
-    )
+    for value in ("nan", "NaN", "NAN", "nans", "NaNs", "inf", "Inf", "INF", "infs", "finite", "finite values", "nan values", "NaN values")
+    for word in ("in ", "at ", "from ", "after ", "inside ", "by ", "found ", "detected ", "was ", "were ", "seen ", "appeared ", "produced ")
 ) + tuple(
     f"{word}{value}".encode()
     for value in ("nan", "NaN", "inf", "Inf", "non")
     for word in ("has ", "contains ", "produced ", "returned ", "became ", "gave ", "a ", "an ")
-)
+)  # fmt: skip
 PARSER = LineParser(
     name="failures",
     anchors=(

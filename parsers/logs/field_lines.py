@@ -55,27 +55,15 @@ def parse(lines: pl.DataFrame) -> Tables:
             steps += found.steps
             timings += found.timings
             values += found.values
-            events += [
-                event(row, "job_end", severity="info", code=LAST_STEP)
-                for one in found.steps
-                if _is_last(row["text"], one, said)
-            ]
+            last = [one for one in found.steps if _is_last(row["text"], one, said)]
+            events += [event(row, "job_end", severity="info", code=LAST_STEP) for _ in last]
             for one in found.ranks:
                 hosts.setdefault((one["file"], one["rank"], one["host"]), one)
         elif (ended := exit_row(said, row["text"])) is not None:
-            events.append(
-                event(
-                    row, **ended | {name: who[name] for name in ("time_ns", "time_basis") if who["time_ns"] is not None}
-                )
-            )
-    return tables_of(
-        timings=timings,
-        steps=steps,
-        values=values,
-        events=events,
-        ranks=list(hosts.values()),
-        claimed=claimed((row["file"], row["line"]) for row in steps),
-    )
+            stamp = {name: who[name] for name in ("time_ns", "time_basis") if who["time_ns"] is not None}
+            events.append(event(row, **ended | stamp))
+    known = claimed((row["file"], row["line"]) for row in steps)
+    return tables_of(timings=timings, steps=steps, values=values, events=events, ranks=hosts.values(), claimed=known)
 
 
 def _is_last(text: str, step: Mapping[str, Any], said: Mapping[str, Any]) -> bool:

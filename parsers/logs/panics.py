@@ -40,13 +40,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         is_main = found["thread"] == "main"
         own = {"pid": int(found["pid"])} if found["pid"] and is_main else {}
         detail = json.dumps({"place": found["place"]} | ({} if is_main else {"thread": found["thread"]}))
-        said = {
-            "code": "panic",
-            "severity": "fatal" if is_main else "error",
-            "text": f"panic: {words}"[:2000],
-            "detail": detail,
-        }
-        events.append(event(row, "exception", **said, **own))
+        said = {"severity": "fatal" if is_main else "error", "text": f"panic: {words}"[:2000], "detail": detail}
+        events.append(event(row, "exception", code="panic", **said, **own))
         if is_next and not found["said"] and behind is not None:
             claimed.append({"file": behind["file"], "line": behind["line"]})
     return tables_of(events=events, claimed=claimed)

@@ -39,14 +39,11 @@ def with_carried(lines: pl.DataFrame) -> pl.DataFrame:
         is_silent.alias("_silent"),
     )
     is_first = pl.col("_record") != pl.col("_record").shift(1, fill_value=0)
-    above = own.select(
-        pl.when(is_behind & pl.col("_head") & pl.col("_silent")).then(pl.col("raw").shift(1)).alias("raw")
-    )["raw"]
+    is_bare_head = is_behind & pl.col("_head") & pl.col("_silent")
+    above = own.select(pl.when(is_bare_head).then(pl.col("raw").shift(1))).to_series()
     is_loud = pl.Series([line is not None and level_of(line) in LOUD for line in above], dtype=pl.Boolean)
     own = own.with_columns(is_first.alias("_first"), is_loud.alias("_loud"))
-    is_below = (
-        pl.col("_head") & pl.col("_silent") & pl.col("_loud") & pl.col("_first").shift(1) & ~pl.col("_silent").shift(1)
-    )
+    is_below = pl.all_horizontal("_head", "_silent", "_loud") & pl.col("_first").shift(1) & ~pl.col("_silent").shift(1)
     is_empty = is_behind & pl.col("raw").shift(1).str.starts_with(pl.col("raw").str.strip_chars_end())
     own = own.with_columns(is_empty.shift(-1, fill_value=False).fill_null(value=False).alias("_rendered"))
     is_bare = pl.col("_head") & pl.col("_silent") & ~text.str.contains(r"\S ?Traceback")
@@ -59,16 +56,13 @@ def with_carried(lines: pl.DataFrame) -> pl.DataFrame:
     classes = pl.col("_class").cast(pl.Int64).cum_sum().shift(1, fill_value=0)
     own = own.with_columns((classes <= pl.col("_links")).over("_record").alias("_inside"))
     is_launchers = (text.str.contains(_BEGAN) & pl.col("_inside")).any().over("_record")
-    begins = (pl.col("_first") & text.str.contains(rf"\S ?{_HEAD}") & pl.col("rank").is_not_null()) | (
-        pl.col("_below").shift(-1, fill_value=False)
-        & (is_only_so | pl.col("_rendered").shift(-1, fill_value=False))
-        & ~is_launchers
-    )
+    is_above, is_rendered = (pl.col(name).shift(-1, fill_value=False) for name in ("_below", "_rendered"))
+    begins = pl.col("_first") & text.str.contains(rf"\S ?{_HEAD}") & pl.col("rank").is_not_null()
+    begins |= is_above & (is_only_so | is_rendered) & ~is_launchers
     own = own.with_columns(begins.alias("_begins"))
-    is_body = pl.col("_begins").first() & pl.col("_inside")
+    is_body = (pl.col("_begins").first() & pl.col("_inside")).over("_record")
     own = own.with_columns(
-        pl.when(is_body.over("_record")).then(pl.col(name).first().over("_record")).otherwise(name).alias(name)
-        for name in _SPEAKER
+        pl.when(is_body).then(pl.col(name).first().over("_record")).otherwise(name).alias(name) for name in _SPEAKER
     )
     others = lines.filter(~pl.col("file").is_in(files.implode()))
     return pl.concat([others, own.select(lines.columns)])

@@ -57,12 +57,8 @@ def _read(said: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     name = str(told.get("group") or "")
     group = f"{name}[{','.join(map(str, members))}]"
-    op = str(told.get("op") or "").strip("- ") or None
-    return (
-        {**counts, "desc": name, "group": group, "members": members, "op": operation(op)}
-        if len(members) >= _FEWEST
-        else None
-    )
+    op = operation(str(told.get("op") or "").strip("- ") or None)
+    return {**counts, "desc": name, "group": group, "members": members, "op": op} if len(members) >= _FEWEST else None
 
 
 def _open(row: Mapping[str, Any]) -> dict[str, Any]:

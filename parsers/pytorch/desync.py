@@ -125,12 +125,8 @@ class _Report:
 
 PARSER = LineParser(
     name="desync",
-    anchors=(
-        b"Timeout at collective: ",
-        b"lagging",
-        b"latest states",
-        b"CCL.cpp:",
-    ),  # the last: a report's first line may hold no more
+    # The last of these: a report's first line may hold no more.
+    anchors=(b"Timeout at collective: ", b"lagging", b"latest states", b"CCL.cpp:"),
     parse=parse,
     after=200,
     follows=regex(

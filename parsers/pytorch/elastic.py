@@ -31,7 +31,6 @@ Source: torch/distributed/elastic (agent, multiprocessing, errors).
 
 import json
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -41,6 +40,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.signals import SIGNALS
+from parsers.text.stamps import formed_ns
 
 _FAILED = regex(
     r"failed \(exitcode: (?P<code>-?\d{1,18})\)(?: local_rank: (?P<local_rank>\d{1,18}) \(pid: (?P<pid>\d{1,18})\))?"
@@ -73,9 +73,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     reader = _Reader()
     for stream in streams(lines):
         reader.read(stream)
-    return tables_of(
-        events=reader.events, ranks=reader.ranks, settings=reader.settings, claimed=claimed(reader.claimed)
-    )
+    known = claimed(reader.claimed)
+    return tables_of(events=reader.events, ranks=reader.ranks, settings=reader.settings, claimed=known)
 
 
 class _Reader:
@@ -93,8 +92,7 @@ class _Reader:
     def read(self, stream: list[dict[str, Any]]) -> None:
         self._is_root, self._in_table, self._record, self._result = False, False, {}, None
         for row in stream:
-            understood = self._result_line(row) or self._table_line(row) or self._single(row)
-            if understood:
+            if self._result_line(row) or self._table_line(row) or self._single(row):
                 self.claimed.append((row["file"], row["line"]))
         self._end_record()
         self._end_result()
@@ -157,7 +155,7 @@ class _Reader:
         if rank is None and ended is None:
             return
         row = record["row"]
-        time_ns = _time(record.get("time", ""))
+        time_ns = formed_ns(record.get("time", ""), "%Y-%m-%d_%H:%M:%S")
         about: dict[str, Any] = {
             "rank": int(rank[1]) if rank else None,
             "local_rank": int(rank[2]) if rank else None,
@@ -172,8 +170,7 @@ class _Reader:
         if self._is_root:
             self.events.append(event(row, "first_failure", **same))
         if rank:
-            place = {"file": row["file"], "line": row["line"], "how": "elastic failure table"}
-            self.ranks.append(about | place)
+            self.ranks.append(about | {"file": row["file"], "line": row["line"], "how": "elastic failure table"})
 
     def _result_line(self, row: Row) -> bool:
         if "Rendezvous complete for workers. Result:" in row["text"]:
@@ -226,34 +223,14 @@ def _exit_code(text: str) -> str:
     return _signal_name(-int(text)) if text.startswith("-") else text
 
 
-def _time(text: str) -> int | None:
-    try:
-        moment = datetime.strptime(text, "%Y-%m-%d_%H:%M:%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return int(moment.timestamp()) * 1_000_000_000
-
-
 PARSER = LineParser(
     name="elastic",
     anchors=(
-        b"failed (exitcode: ",
-        b"closing signal ",
-        b"Terminating process ",
-        b" death signal",
-        b"SignalException: Process",
-        b"ChildFailedError",
-        b"Failures:",
-        b"Root Cause",
-        b"(local_rank: ",
-        b"exitcode  : ",
-        b"error_file: ",
-        b"traceback : ",
-        b"endezvous",
-        b"worker group successfully finished",
-        b"Worker group ",
+        b"failed (exitcode: ", b"closing signal ", b"Terminating process ", b" death signal", b"SignalException: Process", b"ChildFailedError",
+        b"Failures:", b"Root Cause", b"(local_rank: ", b"exitcode  : ", b"error_file: ", b"traceback : ", b"endezvous",
+        b"worker group successfully finished", b"Worker group ",
     ),
     parse=parse,
     after=12,  # the result of a rendezvous; the head of a failure table
     before=True,  # the host, of a table whose head is cut
-)
+)  # fmt: skip

@@ -132,12 +132,9 @@ def _folded(raw: str) -> str | None:
         found = _within(said, 0) if said else None
         if found is not None or _TITLE not in raw:
             return found
-        at = raw.index(_TITLE)
-        return (
-            raw[at:].split('\\n"')[0].replace("\\n", "\n").replace('\\"', '"').rstrip('"}\n')
-            if "\\n" in raw[at:]
-            else None
-        )
+        text = raw[raw.index(_TITLE) :]
+        if "\\n" in text:
+            return text.split('\\n"')[0].replace("\\n", "\n").replace('\\"', '"').rstrip('"}\n')
     return None
 
 

@@ -78,12 +78,6 @@ def _frames(stack: str) -> list[list[Any]]:
 
 PARSER = LineParser(
     name="error_json",
-    anchors=(
-        b'"py_callstack": "',
-        b'    "message": "',
-        b'"message": {"message": "',
-        b"error_handler: {",
-        b"error_handler:{",
-    ),
+    anchors=(b'"py_callstack": "', b'    "message": "', b'"message": {"message": "', b"error_handler: {", b"error_handler:{"),
     parse=parse,
-)
+)  # fmt: skip

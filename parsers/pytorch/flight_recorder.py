@@ -166,9 +166,8 @@ def _decode(data: bytes) -> tuple[dict[Any, Any] | None, str | None]:
         if data[:1] == b"\x80":
             document = safe_pickle.loads(data)
             return (document, None) if isinstance(document, dict) else (None, "pickle holds no dict")
-        if _PRINTED.match(data) and isinstance(
-            printed := lenient.value(data[:_PRINTED_BYTES].decode("utf-8", "replace")), dict
-        ):
+        printed = lenient.value(data[:_PRINTED_BYTES].decode("utf-8", "replace")) if _PRINTED.match(data) else None
+        if isinstance(printed, dict):
             return printed, None
         found, problem = cut_json.load_object(data, "entries")
         return (found, f"cut: {problem}" if problem else None) if found else (None, problem)
@@ -297,11 +296,8 @@ def _groups_of_ids(dump: _Dump) -> dict[int, tuple[str | None, str | None]]:
                 seen[number] = pair
     ids = sorted(number for key in dump.part("pg_status") if (number := int_or_none(key)) is not None)
     config = dump.part("pg_config")
-    names = [
-        name
-        for name in config
-        if isinstance(name, str) and name.isascii() and name.isdigit() and int_or_none(name) is not None
-    ]
+    told = (name for name in config if isinstance(name, str) and name.isascii() and name.isdigit())
+    names = [name for name in told if int_or_none(name) is not None]
     if len(ids) != len(config) or len(names) != len(config):
         return seen
     aligned = {

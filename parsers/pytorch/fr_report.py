@@ -61,11 +61,9 @@ def parse(lines: pl.DataFrame) -> Tables:
             if head or old:
                 events += _events(block)
                 block = (row, {"seq": head["seq"] or head["seq2"]}) if head else None
-                events += (
-                    _missing(row, old["ranks"], {"op": old["op"], "group info": f"{old['group']}:{old['desc']}"})
-                    if old
-                    else []
-                )
+                if old:
+                    said = {"op": old["op"], "group info": f"{old['group']}:{old['desc']}"}
+                    events += _missing(row, old["ranks"], said)
             elif block is not None and field:
                 block[1].setdefault(field["name"], field["value"])
                 known.append((row["file"], row["line"]))
@@ -77,8 +75,7 @@ def _events(block: tuple[Row, dict[str, str]] | None) -> list[dict[str, Any]]:
     if block is None:
         return []
     row, said = block
-    found = _CULPRIT.findall(said.get("error msg", ""))
-    if found:
+    if found := _CULPRIT.findall(said.get("error msg", "")):
         ranks = sorted({int(rank) for rank, _ in found})
         return [_event(row, "comm_warning", said, ranks, code="collective_mismatch", detail=json.dumps(_detail(said)))]
     return _missing(row, said.get("missing ranks", ""), said)
@@ -101,13 +98,8 @@ def _detail(said: dict[str, str]) -> dict[str, Any]:
 def _event(row: Row, kind: str, said: dict[str, str], ranks: list[int], **more: Any) -> dict[str, Any]:
     name, _, _desc = said.get("group info", "").partition(":")
     op = (said.get("collective") or said.get("op") or "").partition(":")[2].split(" ")[0]
-    same = {
-        "severity": "error",
-        "group": name or None,
-        "op": operation(op) if op else None,
-        "seq": integer(said.get("seq")),
-    }
-    return event(row, kind, rank=None, names_ranks=ranks, **same, **more)
+    same = {"group": name or None, "op": operation(op) if op else None, "seq": integer(said.get("seq"))}
+    return event(row, kind, severity="error", rank=None, names_ranks=ranks, **same, **more)
 
 
 PARSER = LineParser(

@@ -138,11 +138,8 @@ class _Reader:
         told = {one.get("seq") for one in made if one["kind"] == "collective_timeout"} | {one[3] for one in plainly}
         # A failure that the watchdog sees may be the library's error instead, which is told then.
         has_error = any(one["severity"] != "info" and one["kind"] != "collective_timeout" for one in made)
-        made += [
-            one
-            for seq, one in self._waits.items()
-            if seq not in told and not ((has_error or told) and seq in self._failed)
-        ]
+        left_out = {*told, *(self._failed if has_error or told else ())}
+        made += [one for seq, one in self._waits.items() if seq not in left_out]
         self.events[before:] = _without_repeats(made, plainly)
 
     def _plainly(self, row: Row) -> set[Said]:
@@ -161,9 +158,8 @@ class _Reader:
             if any(word in text for word in words) and (found := pattern.search(text)):
                 self.events.append(event(row, **{**self._who(), **build(row, found)}))
                 return True
-        if ("Timeout at" in text or "at work sequence id" in text) and (
-            found := _AT_WORK.search(text)
-        ):  # said before or after the line that tells the operation, which may be lost
+        # Said before or after the line that tells the operation, which may be lost.
+        if ("Timeout at" in text or "at work sequence id" in text) and (found := _AT_WORK.search(text)):
             self._failed |= {int(found["seq"])} if found["failed"] else set()
             waited = {"severity": "error", "seq": int(found["seq"]), **self._who()}
             self._waits.setdefault(int(found["seq"]), event(row, "collective_timeout", **waited))
@@ -249,12 +245,10 @@ def _of_work(row: Row, found: re.Match[str]) -> dict[str, Any]:
     text = row["text"]
     work, ran = _WORK.search(text) or _CUT_WORK.search(text), _RAN.search(text)
     fields = dict(_WORK_FIELD.findall(work["inside"])) if work else {}
-    names = {"NumelIn": "numel_in", "NumelOut": "numel_out", "Timeout(ms)": "timeout_ms"}
-    detail: dict[str, Any] = {
-        to: count for of, to in names.items() if (count := _count(fields.get(of, ""))) is not None
-    }
-    names_of = {"TensorShape": "shape", "OpType": "op_type"}
-    detail |= {to: fields[of] for of, to in names_of.items() if of in fields}
+    counted = {"NumelIn": "numel_in", "NumelOut": "numel_out", "Timeout(ms)": "timeout_ms"}
+    counts = {to: _count(fields.get(of, "")) for of, to in counted.items()}
+    detail: dict[str, Any] = {name: count for name, count in counts.items() if count is not None}
+    detail |= {to: fields[of] for of, to in (("TensorShape", "shape"), ("OpType", "op_type")) if of in fields}
     made = {"kind": "collective_timeout", "severity": "error", "detail": json.dumps(detail | {"unit": "ms"})}
     made_op = {"op": operation(fields.get("OpType")), "seq": _count(fields.get("SeqNum", ""))}
     return made | made_op | {"value": float(ran[1]) if ran else None}
@@ -268,10 +262,8 @@ def _count(text: str) -> int | None:
 def _fingerprint(rank: str, whole: str | None) -> dict[str, Any]:
     text = whole or ""
     seq, op = re.search(rf"SequenceNumber=({_N})", text), re.search(r"OpType=(\w+)", text)
-    shape, dtypes = (
-        re.search(r"TensorShape=(\[[^=]*\])", text),
-        re.search(r"TensorDtypes=([\w, ]*?)(?:, Tensor|$)", text),
-    )
+    shape = re.search(r"TensorShape=(\[[^=]*\])", text)
+    dtypes = re.search(r"TensorDtypes=([\w, ]*?)(?:, Tensor|$)", text)
     return {
         "rank": int(rank),
         "op": operation(op[1]) if op else None,

@@ -19,7 +19,7 @@ from parsers.knowledge import meaning
 from parsers.numerics import bad_values
 from parsers.schema.lines import Row, event, reporter
 from parsers.text.patterns import regex
-from parsers.text.signals import ASKING, SIGNALS
+from parsers.text.signals import ASKING, SIGNALS, ended
 
 _CONSEQUENCE = regex(
     r"Timed out waiting|onnection closed by (?:remote )?peer|onnection reset by peer|collective operation timeout|"
@@ -77,14 +77,8 @@ _ARGUMENT = regex(
     r"|\b(?:invalid|negative|unsupported|unexpected|unknown|missing|bad|illegal|expected|requires?)\b[^\n.]{0,40}?\btime-?outs?\b"
 )
 _OF_ARGUMENTS = (
-    "ValueError",
-    "TypeError",
-    "AssertionError",
-    "AttributeError",
-    "KeyError",
-    "NameError",
-    "NotImplementedError",
-)
+    "ValueError", "TypeError", "AssertionError", "AttributeError", "KeyError", "NameError", "NotImplementedError",
+)  # fmt: skip
 _COLLECTIVE = regex(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCLX?\b|\bgloo\b|\bpair closure\b|\bRPC ran\b"
 )
@@ -152,8 +146,8 @@ def raised(
         return [event(row, "exit" if is_whole else "other", **stopped)]
     if (code or "").rsplit(".", 1)[-1] in _REPEATS:
         return []
-    if kind == "exception" and (ended := _ended(row, code, message)):
-        return [event(row, "exit", detail=json.dumps(detail), **same | ended)]
+    if kind == "exception" and (told := _ended(row, code, message)):
+        return [event(row, "exit", detail=json.dumps(detail), **same | told)]
     if kind == "exception" and (waited := _waited(whole, detail)):
         if _READ_ELSEWHERE.search(whole) and "quoted" not in row:  # whose line it is, a launcher said before it
             headed = {"code": HEADED, "severity": "info", "text": text[:2000], "detail": json.dumps(detail)}
@@ -194,11 +188,8 @@ def _ended(row: Row, code: str | None, message: str | None) -> dict[str, Any] | 
         return None
     how, index = _DIED.search(said), _SPAWNED.search(said)
     number = int(how["code"]) if how and how["code"] else 0
-    own = {
-        "code": (how["name"] if how else None)
-        or (SIGNALS.get(-number, str(number)) if number < 0 else str(number) if number else name)
-    }
-    return own | {"local_rank": int(index["index"]) if index else None}
+    code = (how and how["name"]) or (ended(number) if number else name)
+    return {"code": code, "local_rank": int(index["index"]) if index else None}
 
 
 def _waited(whole: str, detail: dict[str, Any]) -> str | None:

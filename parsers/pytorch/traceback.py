@@ -46,10 +46,10 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from parsers.forms.reading import integers
 from parsers.pytorch.carried import with_carried
 from parsers.pytorch.embedded import unfolded
 from parsers.pytorch.levels import LAUNCHER, LOUD, OF_NATIVE, OF_NPU, QUIET, RECORD_WITHIN, level_of
-from parsers.pytorch.quoted import QUOTED, whose_of
 from parsers.pytorch.raised import derived, interrupt, raised, told_later
 from parsers.pytorch.traceback_lines import ANCHORS, FOLLOWS
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
@@ -97,6 +97,12 @@ _SENTENCE = regex(r"[A-Z][a-z]{1,30} [a-z]{2,30} ")
 _BARE = regex(
     r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected (?:bus error|segmentation fault) encountered in worker)"
 )
+# Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank, Ray's caller by
+# the process that the call ran in, with its class before it or not (where the caller prints what it caught).
+_QUOTED = regex(
+    r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Ranks? (?P<rank>\d{1,7})(?P<also>(?:, ?\d{1,7})*)[^\]\n]{0,40} Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
+    r"|(?:RayTaskError(?:\([\w.]{1,80}\))?: |^)ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
+)
 
 _Stamps = Mapping[tuple[str, int], Mapping[str, Any]]
 
@@ -123,12 +129,10 @@ def _stamps_before(lines: pl.DataFrame) -> _Stamps:
     found = heads.select(who).join(before, on=["file", "line", "local_rank"], nulls_equal=True)
     is_same = pl.col("local_rank").is_not_null() & pl.any_horizontal(pl.col("rank", "rank_right").is_null())
     is_record = pl.col("rank").eq_missing(pl.col("rank_right"))
-    found = found.filter(is_same | is_record).select(
-        "file", "line", is_same.alias("is_same"), "text", "time_ns", "time_basis"
-    )
+    told = found.filter(is_same | is_record).select("file", "line", "text", "time_ns", "time_basis", is_same=is_same)
     return {
         (file, line): {"time_ns": time_ns, "time_basis": basis}
-        for file, line, same, text, time_ns, basis in found.iter_rows()
+        for file, line, text, time_ns, basis, same in told.iter_rows()
         if same or level_of(text) in LOUD
     }
 
@@ -210,8 +214,8 @@ class _Reader:
         if self._is_told and text.strip():
             self._quoted = self._quoted if _LINK.search(text) or _HEAD.match(text) else None
             self._is_told = False
-        if found := QUOTED.search(text):
-            self._quoted = (row["line"], whose_of(found))
+        if found := _QUOTED.search(text):
+            self._quoted = (row["line"], _whose_of(found))
             self._only_quotes(row)
         if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES:
             return row
@@ -251,9 +255,8 @@ class _Reader:
             self._end_terminate(row, found["message"])
         elif self._block is None and (found := _LONELY.match(text)) and not is_of_kernel(row):
             again = {"headed": self._headed} if self._linked and self._headed else {}
-            self._announce(
-                row, found["message"], raised(row, found["code"], found["message"], {"frames": [], **again}, text)
-            )
+            made = raised(row, found["code"], found["message"], {"frames": [], **again}, text)
+            self._announce(row, found["message"], made)
         elif self._block is None and row["rank"] is not None and (found := _NAKED.match(text)):
             self.events += raised(row, found["code"], "", {"frames": []}, text)
         elif meaning := derived(text) if _BARE.search(text) else None:
@@ -438,6 +441,16 @@ class _Reader:
                 return
             said = self._stamped(what or row, row)
             self.events += raised(said, code, message, detail, said["text"], severity="fatal")
+
+
+def _whose_of(found: re.Match[str]) -> dict[str, Any]:
+    """Columns of whose traceback it is that a launcher quotes."""
+    if found["pid"]:
+        return {"process": int(found["pid"]), "host": found["host"]}
+    if found["local_rank"]:
+        return {"local_rank": int(found["local_rank"])}
+    ranks = integers((found["rank"] or found["world"]) + (found["also"] or ""))
+    return {"rank": ranks[0]} if len(ranks) == 1 else {"rank": None, "quoted": ranks}
 
 
 def _with(detail: str, **more: Any) -> str:

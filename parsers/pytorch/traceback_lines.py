@@ -17,38 +17,12 @@ FOLLOWS = regex(
 )
 ANCHORS = (
     b"Traceback (most recent call last)",
-    "❱ ".encode(),  # rich's mark of the line, once in each frame
-    "│ /".encode(),  # and a frame of it
+    "❱ ".encode(), "│ /".encode(),  # rich's mark of the line, once in each frame, and a frame of it
     b'"exc_type"',  # structlog
-    b'File "',
-    b'File \\"',  # in JSON
-    b"Error: ",
-    b"Exception: ",
-    b"(see above for traceback): ",
-    b"terminate called after throwing",
-    b"Exception in thread",
-    b"Exception ignored in",
-    b"above exception",
-    b"-- Process ",
-    b" Error Snippet]",
-    b"world_rank=",
-    b"RayTaskError(",
-    b"RemoteTraceback",
-    b"ray::",
-    b"DataLoader worker (pid",
-    b" encountered in worker",
-    b"copying a param with shape",
-    b" in state_dict: ",
+    b'File "', b'File \\"',  # in JSON
+    b"Error: ", b"Exception: ", b"(see above for traceback): ", b"terminate called after throwing", b"Exception in thread",
+    b"Exception ignored in", b"above exception", b"-- Process ", b" Error Snippet]", b"world_rank=", b"RayTaskError(", b"RemoteTraceback", b"ray::",
+    b"DataLoader worker (pid", b" encountered in worker", b"copying a param with shape", b" in state_dict: ",
     # Alone after `[rank3]`: nothing but the class.
-    *(
-        b"]: " + name
-        for name in (
-            b"AssertionError",
-            b"RuntimeError",
-            b"ValueError",
-            b"MemoryError",
-            b"NotImplementedError",
-            b"KeyboardInterrupt",
-        )
-    ),
-)
+    b"]: AssertionError", b"]: RuntimeError", b"]: ValueError", b"]: MemoryError", b"]: NotImplementedError", b"]: KeyboardInterrupt",
+)  # fmt: skip

@@ -22,14 +22,12 @@ Versions: those of 2021 to 2025.
 Source: the logging calls of their checkpoint code.
 """
 
-import re
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from parsers.schema.parser import LineParser
-from parsers.schema.rules import Rule, read_rules
+from parsers.schema.rules import Refine, Rule, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
@@ -37,141 +35,48 @@ _STEP = r"(?P<step>\d{1,12})"
 _TO = r"(?: to (?P<path>[^\s\[]{1,300}))?"  # where it lies
 
 
-def _phase(name: str, kind: str | None = None) -> Any:
-    def refine(_groups: Mapping[str, str]) -> Mapping[str, Any]:
-        said: dict[str, Any] = {"detail": {"phase": name}}
-        return said | {"kind": kind} if kind else said
-
-    return refine
+def _says(**columns: Any) -> Refine:
+    return lambda _groups: columns
 
 
-_BEGIN, _END = _phase("begin"), _phase("end")
-RULES = (
-    Rule(
-        regex(rf"successfully saved checkpoint from iteration\s+{_STEP}{_TO}"), "checkpoint_save", "info", refine=_END
-    ),
-    Rule(regex(rf"saving checkpoint at iteration\s+{_STEP}{_TO}"), "checkpoint_save", "info", refine=_BEGIN),
-    Rule(
-        regex(rf"scheduled an async checkpoint save at iteration\s+{_STEP}"), "checkpoint_save", "info", refine=_BEGIN
-    ),
-    Rule(
-        regex(
-            rf"successfully loaded checkpoint from (?P<path>.{{1,400}}?)(?: \[[^\]]{{0,40}}\])? at iteration\s+{_STEP}"
-        ),
-        "checkpoint_load",
-        "info",
-        refine=_END,
-    ),
-    Rule(
-        regex(rf"loading checkpoint from .{{1,400}}? at iteration\s+{_STEP}"), "checkpoint_load", "info", refine=_BEGIN
-    ),
-    Rule(regex(rf"[Cc]heckpoint global_step{_STEP} is (?:ready|committed)"), "checkpoint_save", "info", refine=_END),
-    Rule(
-        regex(rf"(?:About to save|Saving model) checkpoint:? .{{0,300}}?global_step{_STEP}\b"),
-        "checkpoint_save",
-        "info",
-        refine=_BEGIN,
-    ),
-    Rule(regex(rf"Saving (?P<path>\S{{0,300}}?/global_step{_STEP})/"), "checkpoint_save", "info", refine=_BEGIN),
-    Rule(regex(rf"Loading checkpoint .{{0,300}}?global_step{_STEP}\b"), "checkpoint_load", "info", refine=_BEGIN),
-    Rule(
-        regex(rf"Saving a (?:full|model only) checkpoint .{{0,60}}?step,? {_STEP}"),
-        "checkpoint_save",
-        "info",
-        refine=_BEGIN,
-    ),
-    Rule(
-        regex(
-            r"Finished saving the checkpoint(?: \(or staging if async is enabled\))?"
-            r" ?in (?P<value>[\d.]{1,12}\d) seconds"
-        ),
-        "checkpoint_save",
-        "info",
-        refine=_END,
-    ),
-    Rule(
-        regex(rf"Loading the checkpoint (?:at step |from .{{1,300}}?/step-){_STEP}"),
-        "checkpoint_load",
-        "info",
-        refine=_BEGIN,
-    ),
-    Rule(
-        regex(r"Finished loading the checkpoint in (?P<value>[\d.]{1,12}\d) seconds"),
-        "checkpoint_load",
-        "info",
-        refine=_END,
-    ),
-    Rule(
-        regex(rf"Async checkpoint save for step {_STEP} .{{0,300}}?finalized successfully"),
-        "checkpoint_persist",
-        "info",
-        refine=_END,
-    ),
-    Rule(
-        regex(rf"Scheduled async checkpoint save for .{{0,300}}?step=?{_STEP}"),
-        "checkpoint_save",
-        "info",
-        refine=_BEGIN,
-    ),
-    Rule(
-        regex(rf"Successfully saved checkpoint .{{0,300}}?step[=: ]{_STEP}", re.I),
-        "checkpoint_save",
-        "info",
-        refine=_END,
-    ),
-    Rule(
-        regex(
-            rf"(?:[Ss]ave|[Ss]aving) (?:the )?(?:checkpoint|state ?dict) .{{0,60}}?step {_STEP}"
-            rf" .{{0,40}}?(?:memory|shm)"
-        ),
-        "checkpoint_save",
-        "info",
-        "memory",
-        _END,
-    ),
-    Rule(
-        regex(
-            rf"(?:[Pp]ersist|[Ff]inish(?:ed)? saving) .{{0,80}}?step {_STEP}\b.{{0,60}}?(?P<ok>successfully|success)"
-        ),
-        "checkpoint_persist",
-        "info",
-        refine=_END,
-    ),
-    Rule(regex(rf"[Pp]ersist .{{0,80}}?step {_STEP}\b{_TO}"), "checkpoint_persist", "info", refine=_BEGIN),
-    Rule(
-        regex(
-            # What was wrong with an argument or an option failed before anything was written.
-            r"^(?![^\n]*(?:\b(?:argument|option|parameter|keyword|attribute)s?\b|(?:^|\s)--\w|\bmust\b|\bshould\b|\bsupport|\binvalid\b|\b(?:Type|Value)Error\b))[^\n]*?"
-            rf"(?:[Ff]ail(?:ed)?|[Cc]annot|[Ee]rror).{{0,60}}?(?:save|saving|persist).{{0,60}}?checkpoint"
-            rf"(?:.{{0,80}}?step[ =:]{_STEP})?"
-        ),
-        "storage_error",
-        "error",
-        "checkpoint",
-    ),
-    Rule(
-        regex(rf"Saving model checkpoint to (?P<path>\S{{1,300}}?checkpoint-{_STEP})\b"),
-        "checkpoint_save",
-        "info",
-        refine=_BEGIN,
-    ),
-    Rule(
-        regex(rf"[Rr]esum(?:e|ing) (?:training )?from (?:checkpoint )?\S{{1,300}}?checkpoint-{_STEP}\b"),
-        "checkpoint_load",
-        "info",
-        refine=_BEGIN,
-    ),
-    # Scripts of people say in words of their own that something was loaded, and of which step it is.
-    Rule(
-        regex(
-            rf"(?i)\b(?:resum(?:ed|ing)|(?:(?:re)?load|restor)(?:ed|ing)\b(?=.{{0,300}}(?:checkpoint|ckpt|snapshot|resum)))\b"
-            rf".{{0,300}}?(?:iteration|iter|step|update|checkpoint)[ =:_#-]{{0,2}}{_STEP}\b"
-        ),
-        "checkpoint_load",
-        "info",
-        refine=_END,
-    ),
-)
+_BEGIN, _END = _says(detail={"phase": "begin"}), _says(detail={"phase": "end"})
+_IN_MEMORY, _FAILED = _says(code="memory", detail={"phase": "end"}), _says(code="checkpoint", severity="error")
+# A kind of event, what is said besides, and the words.
+RULES = tuple(
+    Rule(regex(words), kind, "info", refine=said)
+    for kind, said, words in (
+        ("checkpoint_save", _END, rf"successfully saved checkpoint from iteration\s+{_STEP}{_TO}"),
+        ("checkpoint_save", _BEGIN, rf"saving checkpoint at iteration\s+{_STEP}{_TO}"),
+        ("checkpoint_save", _BEGIN, rf"scheduled an async checkpoint save at iteration\s+{_STEP}"),
+        ("checkpoint_load", _END, rf"successfully loaded checkpoint from (?P<path>.{{1,400}}?)(?: \[[^\]]{{0,40}}\])? at iteration\s+{_STEP}"),
+        ("checkpoint_load", _BEGIN, rf"loading checkpoint from .{{1,400}}? at iteration\s+{_STEP}"),
+        ("checkpoint_save", _END, rf"[Cc]heckpoint global_step{_STEP} is (?:ready|committed)"),
+        ("checkpoint_save", _BEGIN, rf"(?:About to save|Saving model) checkpoint:? .{{0,300}}?global_step{_STEP}\b"),
+        ("checkpoint_save", _BEGIN, rf"Saving (?P<path>\S{{0,300}}?/global_step{_STEP})/"),
+        ("checkpoint_load", _BEGIN, rf"Loading checkpoint .{{0,300}}?global_step{_STEP}\b"),
+        ("checkpoint_save", _BEGIN, rf"Saving a (?:full|model only) checkpoint .{{0,60}}?step,? {_STEP}"),
+        ("checkpoint_save", _END, r"Finished saving the checkpoint(?: \(or staging if async is enabled\))? ?in (?P<value>[\d.]{1,12}\d) seconds"),
+        ("checkpoint_load", _BEGIN, rf"Loading the checkpoint (?:at step |from .{{1,300}}?/step-){_STEP}"),
+        ("checkpoint_load", _END, r"Finished loading the checkpoint in (?P<value>[\d.]{1,12}\d) seconds"),
+        ("checkpoint_persist", _END, rf"Async checkpoint save for step {_STEP} .{{0,300}}?finalized successfully"),
+        ("checkpoint_save", _BEGIN, rf"Scheduled async checkpoint save for .{{0,300}}?step=?{_STEP}"),
+        ("checkpoint_save", _END, rf"(?i)Successfully saved checkpoint .{{0,300}}?step[=: ]{_STEP}"),
+        ("checkpoint_save", _IN_MEMORY, rf"(?:[Ss]ave|[Ss]aving) (?:the )?(?:checkpoint|state ?dict) .{{0,60}}?step {_STEP}"
+                                        rf" .{{0,40}}?(?:memory|shm)"),
+        ("checkpoint_persist", _END, rf"(?:[Pp]ersist|[Ff]inish(?:ed)? saving) .{{0,80}}?step {_STEP}\b.{{0,60}}?(?P<ok>successfully|success)"),
+        ("checkpoint_persist", _BEGIN, rf"[Pp]ersist .{{0,80}}?step {_STEP}\b{_TO}"),
+        # What was wrong with an argument or an option failed before anything was written.
+        ("storage_error", _FAILED, r"^(?![^\n]*(?:\b(?:argument|option|parameter|keyword|attribute)s?\b|(?:^|\s)--\w|\bmust\b|\bshould\b"
+                                   r"|\bsupport|\binvalid\b|\b(?:Type|Value)Error\b))[^\n]*?"
+                                   rf"(?:[Ff]ail(?:ed)?|[Cc]annot|[Ee]rror).{{0,60}}?(?:save|saving|persist).{{0,60}}?checkpoint"
+                                   rf"(?:.{{0,80}}?step[ =:]{_STEP})?"),
+        ("checkpoint_save", _BEGIN, rf"Saving model checkpoint to (?P<path>\S{{1,300}}?checkpoint-{_STEP})\b"),
+        ("checkpoint_load", _BEGIN, rf"[Rr]esum(?:e|ing) (?:training )?from (?:checkpoint )?\S{{1,300}}?checkpoint-{_STEP}\b"),
+        # Scripts of people say in words of their own that something was loaded, and of which step it is.
+        ("checkpoint_load", _END, rf"(?i)\b(?:resum(?:ed|ing)|(?:(?:re)?load|restor)(?:ed|ing)\b(?=.{{0,300}}(?:checkpoint|ckpt|snapshot|resum)))\b"
+                                  rf".{{0,300}}?(?:iteration|iter|step|update|checkpoint)[ =:_#-]{{0,2}}{_STEP}\b"),
+    )
+)  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -182,34 +87,10 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="checkpoint",
     anchors=(
-        b"checkpoint from",
-        b"checkpoint at",
-        b"checkpoint save",
-        b"heckpoint global_step",
-        b"global_step",
-        b"checkpoint:",
-        b"a full checkpoint",
-        b"a model only checkpoint",
-        b"the checkpoint",
-        b"state dict",
-        b"state_dict",
-        b"ersist",
-        b"saved checkpoint",
-        b"save checkpoint",
-        b"ave checkpoint of",
-        b"aving checkpoint",
-        b"saving checkpoint",
-        b"model checkpoint to",
-        b"checkpoint-",
-        b"Save checkpoint",
-        b"Successfully saved",
-        b"esumed",
-        b"esuming",
-        b"oaded checkpoint",
-        b"oading checkpoint",
-        b"estored checkpoint",
-        b"napshot",
-        b"ckpt",
+        b"checkpoint from", b"checkpoint at", b"checkpoint save", b"heckpoint global_step", b"global_step", b"checkpoint:", b"a full checkpoint",
+        b"a model only checkpoint", b"the checkpoint", b"state dict", b"state_dict", b"ersist", b"saved checkpoint", b"save checkpoint",
+        b"ave checkpoint of", b"aving checkpoint", b"saving checkpoint", b"model checkpoint to", b"checkpoint-", b"Save checkpoint",
+        b"Successfully saved", b"esumed", b"esuming", b"oaded checkpoint", b"oading checkpoint", b"estored checkpoint", b"napshot", b"ckpt",
     ),
     parse=parse,
-)
+)  # fmt: skip

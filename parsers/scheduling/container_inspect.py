@@ -69,9 +69,7 @@ def _row(one: dict[str, Any], text: str) -> dict[str, Any] | None:
         "time_basis": basis,
         "text": f"container {names[0] if names else '?'}: {'OOMKilled' if killed else 'exited'}, exit code {code}",
         "line": 1 + text.count("\n", 0, max(ended, at)),
-        "detail": json.dumps(
-            {"names": names, "containers": 1, "only": "names", "exit_code": str(code)}, sort_keys=True
-        ),
+        "detail": json.dumps({"containers": 1, "exit_code": str(code), "names": names, "only": "names"}),
     }
 
 

@@ -78,9 +78,9 @@ class _Launcher:
         return ranks[local] if is_clear else None
 
 
-def _launchers(rows: Iterable[Row]) -> Mapping[tuple[Any, ...], _Launcher]:
+def _launchers(rows: Iterable[Row]) -> defaultdict[tuple[Any, ...], _Launcher]:
     """Lines → what each printer, told apart by what stands before its lines, says of itself."""
-    found: dict[tuple[Any, ...], _Launcher] = defaultdict(_Launcher)
+    found: defaultdict[tuple[Any, ...], _Launcher] = defaultdict(_Launcher)
     for row in rows:
         if node := _NODE.search(row["text"]):
             found[_printer(row)].nodes.add(int(node[1]))
@@ -101,19 +101,15 @@ def parse(lines: pl.DataFrame) -> Tables:
     last: dict[tuple[Any, ...], int] = {}
     failed: list[tuple[str, int, int, int | None]] = []
     for row in lines.iter_rows(named=True):
-        who = {key: reporter(row)[key] for key in ("host", "file", "line")}
+        who, printer = {key: reporter(row)[key] for key in ("host", "file", "line")}, _printer(row)
         if found := _WORLD.search(row["text"]):
             ranks.append(who | {"world_size": int(found[1]), "how": "deepspeed launcher"})
         elif found := _SPAWNED.search(row["text"]):
-            local = int(found[2])
-            rank = launchers[_printer(row)].rank(local) if _printer(row) in launchers else None
-            own = {"rank": rank, "pid": int(found[1]), "local_rank": local, "how": "deepspeed launcher"}
-            ranks.append(who | own)
-            last[_printer(row)] = local
-        elif (found := _OF_COMMAND.search(row["text"])) and last.get(_printer(row), int(found[1])) != int(found[1]):
-            printer = _printer(row)
-            rank = launchers[printer].rank(int(found[1])) if printer in launchers else None
-            failed.append((row["file"], row["line"], int(found[1]), rank))
+            last[printer] = local = int(found[2])
+            own = {"rank": launchers[printer].rank(local), "pid": int(found[1]), "local_rank": local}
+            ranks.append(who | own | {"how": "deepspeed launcher"})
+        elif (found := _OF_COMMAND.search(row["text"])) and last.get(printer, int(found[1])) != int(found[1]):
+            failed.append((row["file"], row["line"], int(found[1]), launchers[printer].rank(int(found[1]))))
     told = dict(read_rules(lines, RULES, rank=None, local_rank=None))
     return told | tables_of(events=_with_failed(told["events"], failed), ranks=ranks)
 
@@ -123,15 +119,11 @@ def _with_failed(events: pl.DataFrame, failed: list[tuple[str, int, int, int | N
     if not failed:
         return events
     kinds: dict[str, Any] = {"file": events.schema["file"], "line": pl.Int64, "_local": pl.Int64, "_rank": pl.Int64}
-    whose = events.join(
-        pl.DataFrame(failed, kinds, orient="row"), on=["file", "line"], how="left", maintain_order="left"
-    )
+    told = pl.DataFrame(failed, kinds, orient="row")
+    whose = events.join(told, on=["file", "line"], how="left", maintain_order="left")
     space = pl.when(pl.col("_rank").is_not_null()).then(pl.lit("global")).otherwise("rank_space")
-    whose = whose.with_columns(
-        pl.coalesce("local_rank", "_local").alias("local_rank"),
-        space.alias("rank_space"),
-        pl.coalesce("rank", "_rank").alias("rank"),
-    )
+    rank, local_rank = pl.coalesce("rank", "_rank"), pl.coalesce("local_rank", "_local")
+    whose = whose.with_columns(local_rank=local_rank, rank_space=space, rank=rank)
     return whose.select(events.columns).cast(events.schema)
 
 

@@ -71,15 +71,7 @@ def _keys(groups: Mapping[str, str]) -> Mapping[str, Any]:
 def _status(groups: Mapping[str, str]) -> Mapping[str, Any]:
     """One node's result of one round."""
     is_ok = groups["ok"] == "True"
-    said = {"code": "ok" if is_ok else "failed", "severity": "info" if is_ok else "warning"}
-    return said | {"names_ranks": _numbers(groups["node"]), "names_rank_space": "node", "detail": {"node": None}}
-
-
-def _placed(groups: Mapping[str, str]) -> Mapping[str, Any]:
-    return {
-        "names_ranks": _numbers(groups["node"]), "names_rank_space": "node", "names_hosts": [groups["host"]],
-        "detail": {"node": None},
-    }  # fmt: skip
+    return {**_node(groups), "code": "ok" if is_ok else "failed", "severity": "info" if is_ok else "warning"}
 
 
 def _node(groups: Mapping[str, str]) -> Mapping[str, Any]:
@@ -110,7 +102,7 @@ RULES = (
     Rule(regex(r"[Nn]etwork check rank (?P<node>\d{1,9}) status \[\d{1,9}: (?P<ok>True|False)\]"), "node_check", refine=_status),
     Rule(
         regex(r"\bnode rank (?P<node>\d{1,9}) of \d{1,9}, host (?P<host>[A-Za-z0-9][\w.:-]{0,120})"),
-        "membership", "info", "node_rank", _placed,
+        "membership", "info", "node_rank", lambda groups: {**_node(groups), "names_hosts": [groups["host"]]},
     ),
     Rule(
         regex(
@@ -141,8 +133,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 events.append(event(row, made.pop("kind"), **made))
         if not found:
             for rule, match in matches(row["text"] or "", RULES):
-                groups = {name: text for name, text in match.groupdict().items() if text is not None}
-                said = columns(rule, groups)
+                said = columns(rule, match.groupdict())
                 events.append(event(row, said.pop("kind", None) or str(rule.kind), rank=None, local_rank=None, **said))
     return tables_of(events=events, steps=steps)
 

@@ -22,12 +22,8 @@ def ended(one: Ended, path: str, line: int) -> tuple[dict[str, Any], dict[str, A
     """A row of `events`, and its detail."""
     killed = one.reason == "OOMKilled"
     detail = {
-        "container": one.container,
-        "object": f"pod/{one.pod}",
-        "reason": one.reason,
-        "exit_code": one.code,
-        "is_earlier": one.is_earlier,
-    }
+        "container": one.container, "object": f"pod/{one.pod}", "reason": one.reason, "exit_code": one.code, "is_earlier": one.is_earlier,
+    }  # fmt: skip
     row = {
         "kind": "host_oom" if killed else "exit",
         "code": one.reason if killed else one.code,

@@ -8,14 +8,12 @@ from typing import Any
 from parsers.forms.reading import whole
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.text.signals import SIGNALS, WORDS, ended
 from parsers.training.step_figures import time_of
 from parsers.who.scripts import arguments
 
 _ENDED = regex(r"(?:exit status (?P<status>\d{1,3})|signal: (?P<name>[a-z ]{3,30}))(?: \(core dumped\))?")
-_SIGNALS = {
-    "killed": "SIGKILL", "terminated": "SIGTERM", "aborted": "SIGABRT", "segmentation fault": "SIGSEGV", "bus error": "SIGBUS",
-    "illegal instruction": "SIGILL", "floating point exception": "SIGFPE", "interrupt": "SIGINT", "hangup": "SIGHUP",
-}  # fmt: skip
+_SIGNALS = {**{word.lower(): name for word, name in WORDS.items()}, "interrupt": "SIGINT", "hangup": "SIGHUP"}
 _ASKS = frozenset(
     ("SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGCONT", "SIGSTOP", "SIGTSTP", "SIGCHLD", "SIGWINCH", "SIGURG", "SIGIO")
 )
@@ -81,16 +79,12 @@ def exit_text(code: Any, sent: Any) -> str | None:
     number = whole(code)
     if number is None:
         return _signal(code)
-    return (_signal(-number) or str(number)) if number < 0 else str(number)
+    return ended(number)
 
 
 def _signal(cell: Any) -> str | None:
-    number = whole(cell)
-    if number is not None:
-        try:
-            return signal.Signals(number).name if number > 0 else None
-        except ValueError:
-            return None
+    if (number := whole(cell)) is not None:
+        return SIGNALS.get(number)
     word = str(cell or "").strip().upper()
     word = word if word.startswith("SIG") else f"SIG{word}"
     return word if word in signal.Signals.__members__ else None

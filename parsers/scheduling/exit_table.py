@@ -31,13 +31,9 @@ def parse(source: Source) -> Tables:
 
     def made(said: dict[str, Any], text: str) -> list[dict[str, Any]]:
         row = exit_row(said, text, source.labels.names.of_command)
-        if row is None:
-            return []
-        return [
-            row | {"rank": source.rank, "rank_space": "global"}
-            if row["rank"] is None and source.rank is not None
-            else row
-        ]
+        if row is not None and row["rank"] is None and source.rank is not None:
+            row |= {"rank": source.rank, "rank_space": "global"}
+        return [] if row is None else [row]
 
     return framings.read_table(source, "events", made, "no end of a process")
 

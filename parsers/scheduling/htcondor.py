@@ -51,19 +51,11 @@ def parse(lines: pl.DataFrame) -> Tables:
                 number, head = ended
                 code = SIGNALS.get(int(found["signal"]), found["signal"]) if found["signal"] else found["status"]
                 host = hosts.get((row["file"], number))
-                told: dict[str, Any] = {
-                    "rank": None,
-                    "local_rank": None,
-                    "code": code,
-                    "names_hosts": [host] if host else None,
-                }
-                told["severity"] = "info" if code in _MILD else "error"
-                detail = json.dumps({"number": number, "by": "htcondor"})
-                rows.append(
-                    event(
-                        {**head, "text": f"{head['text'].strip()} {row['text'].strip()}"}, "exit", **told, detail=detail
-                    )
-                )
+                told: dict[str, Any] = {"rank": None, "local_rank": None, "names_hosts": [host] if host else None}
+                told |= {"code": code, "severity": "info" if code in _MILD else "error"}
+                told["detail"] = json.dumps({"number": number, "by": "htcondor"})
+                whole = f"{head['text'].strip()} {row['text'].strip()}"
+                rows.append(event({**head, "text": whole}, "exit", **told))
                 known.append((row["file"], row["line"]))
     return tables_of(events=rows, claimed=claimed(known))
 

@@ -112,12 +112,8 @@ def _event(level: str, reason: str, message: str, said: dict[str, Any]) -> dict[
         code = "preemption" if is_taken_away(message) else "time_limit" if is_out_of_time(message) else reason
     assigned = _ASSIGNED.match(message) if reason == "Scheduled" else None
     container = _CONTAINER.search(message[:2000]) if kind == "pod" else None
-    said = {
-        **said,
-        "node": assigned["node"] if assigned else None,
-        "container": container["name"] if container else None,
-    }
-    detail = {key: value for key, value in said.items() if value is not None}
+    told = {"node": assigned["node"] if assigned else None, "container": container["name"] if container else None}
+    detail = {key: value for key, value in (said | told).items() if value is not None}
     return {
         "kind": _KINDS.get(reason, "scheduler"), "code": code or None, "severity": severity, "text": message[:2000],
         "host": node, "names_hosts": [node] if node else None, "detail": json.dumps(detail, sort_keys=True),

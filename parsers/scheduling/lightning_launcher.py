@@ -19,16 +19,12 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
-from parsers.text.signals import SIGNALS
+from parsers.text.signals import ended
 
 
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     number = int(groups["status"])
-    return {
-        "code": SIGNALS.get(-number, str(number)),
-        "severity": "error" if number else "info",
-        "detail": {"status": None},
-    }
+    return {"code": ended(number), "severity": "error" if number else "info", "detail": {"status": None}}
 
 
 RULES = (
@@ -36,10 +32,9 @@ RULES = (
         regex(
             r"(?:\[rank: (?P<rank>\d{1,7})\] )?Child process with PID (?P<pid>\d{1,9}) terminated with code (?P<status>-?\d{1,5})\."
         ),
-        "exit",
-        refine=_ended,
+        "exit", refine=_ended,
     ),
-)
+)  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:

@@ -28,25 +28,16 @@ _HEAD = r"\A\s{0,8}"
 
 
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
-    return {"code": groups["status"], "severity": "error", "detail": {"status": None, "by": "lsf"}}
-
-
-def _signalled(groups: Mapping[str, str]) -> Mapping[str, Any]:
-    code = SIGNALS.get(int(groups["number"]), groups["number"])
-    return {"code": code, "severity": "error", "detail": {"number": None, "by": "lsf"}}
+    code = groups.get("status") or SIGNALS.get(int(groups["number"]), groups["number"])
+    return {"code": code, "severity": "error", "detail": {"status": None, "number": None, "by": "lsf"}}
 
 
 RULES = (
     Rule(regex(rf"{_HEAD}TERM_(?:MEMLIMIT|SWAP): job killed\b"), "host_oom", "error", "LSF"),
-    Rule(
-        regex(rf"{_HEAD}TERM_(?P<limit>THREADLIMIT|PROCESSLIMIT|SLURM|CPULIMIT): job killed\b"),
-        "exit",
-        "error",
-        "SIGKILL",
-    ),
+    Rule(regex(rf"{_HEAD}TERM_(?P<limit>THREADLIMIT|PROCESSLIMIT|SLURM|CPULIMIT): job killed\b"), "exit", "error", "SIGKILL"),
     Rule(regex(rf"{_HEAD}Exited with exit code (?P<status>[1-9]\d{{0,2}})\.\s*\Z"), "exit", refine=_ended),
-    Rule(regex(rf"{_HEAD}Exited by signal (?P<number>[1-9]\d?)\."), "exit", refine=_signalled),
-)
+    Rule(regex(rf"{_HEAD}Exited by signal (?P<number>[1-9]\d?)\."), "exit", refine=_ended),
+)  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:

@@ -45,11 +45,8 @@ from parsers.text.signals import SIGNALS
 
 def _ended(groups: Mapping[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {"rank_space": "global"} if "rank" in groups else {}
-    code = (
-        SIGNALS.get(int(groups["signal"]), groups["signal"])
-        if "signal" in groups
-        else groups.get("status", "MPI_ABORT")
-    )  # else on the next line
+    signal, code = groups.get("signal"), groups.get("status", "MPI_ABORT")  # else on the next line
+    code = code if signal is None else SIGNALS.get(int(signal), signal)
     severity = "info" if code in ("SIGTERM", "SIGINT", "0") else "error"
     return made | {"code": code, "severity": severity, "detail": {"signal": None, "status": None, "by": "mpi"}}
 
@@ -91,9 +88,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     """events exit; ranks of those that a line tells with their host and pid."""
     rows: list[dict[str, Any]] = []
     known: list[tuple[str, int]] = []
-    aborts = lines.filter(
-        pl.col("text").str.contains_any(["application called MPI_Abort(", "MPI_ABORT was invoked on rank"])
-    )
+    words = ["application called MPI_Abort(", "MPI_ABORT was invoked on rank"]
+    aborts = lines.filter(pl.col("text").str.contains_any(words))
     aborted = dict(aborts.group_by("file").agg(pl.col("line").min()).iter_rows())
     for stream in streams(lines):
         for row, made in _read(stream, aborted):
@@ -110,7 +106,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[tuple[Row, list[dict[str, Any]]]]:
     """Each line that is understood, with its events. `aborted`: file → the line in which a rank aborts the job."""
 
-    def kinds(row: Row, groups: Mapping[str, str]) -> tuple[str, ...]:
+    def kinds(row: Row, groups: Mapping[str, str | None]) -> tuple[str, ...]:
         is_told = groups.get("signal") in _TO_STOP and aborted.get(row["file"], row["line"]) < row["line"]
         return ("exit", "closing_signal") if is_told else ("exit",)
 
@@ -144,25 +140,18 @@ def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[
             yield row, []
         elif found := _HOW.match(text):
             groups = {name: value for name, value in {**(who or {}), **found.groupdict()}.items() if value is not None}
-            if (
-                who is not None
-                and who["rank"] is None
-                and (status := int(groups.get("status", "0"))) % 128 > 2
-                and status < 256
-            ):
+            status = int(groups.get("status", "0"))
+            if who is not None and who["rank"] is None and status < 256 and status % 128 > 2:
                 groups["signal"] = str(status % 128)
-            yield (
-                row,
-                [event(row, kind, **columns(Rule(_HOW, kind, refine=_ended), groups)) for kind in kinds(row, groups)],
-            )
+            told = columns(Rule(_HOW, "exit", refine=_ended), groups)
+            yield row, [event(row, kind, **told) for kind in kinds(row, groups)]
             who = None
         elif _FRAME.match(text):
             yield row, []
         else:
             for rule, match in matches(text, RULES):
-                groups = {name: value for name, value in match.groupdict().items() if value is not None}
-                own = kinds(row, groups) if rule.kind is not None else ()
-                yield row, [event(row, kind, **columns(rule, groups)) for kind in own]
+                own = kinds(row, match.groupdict()) if rule.kind is not None else ()
+                yield row, [event(row, kind, **columns(rule, match.groupdict())) for kind in own]
     if signalled is not None:
         yield signalled[0], [event(signalled[0], "exit", **signalled[1])]
 

@@ -47,50 +47,33 @@ def _named(groups: Mapping[str, str]) -> Mapping[str, object]:
 
 
 RULES = (
-    Rule(
-        regex(rf"\bssh: Could not resolve hostname {_HOST}(?:: |\s*$)"),
-        "missing_members",
-        code="unreachable",
-        refine=_named,
-    ),
+    Rule(regex(rf"\bssh: Could not resolve hostname {_HOST}(?:: |\s*$)"), "missing_members", code="unreachable", refine=_named),
     Rule(
         regex(
             rf"\bssh: connect to host {_HOST} port \d{{1,5}}: (?:No route to host|Connection (?:refused|timed out|reset by peer)|Network is unreachable|Operation timed out)"
         ),
-        "missing_members",
-        code="unreachable",
-        refine=_named,
+        "missing_members", code="unreachable", refine=_named,
     ),
     Rule(regex(r"\b0/(?P<of>\d{1,6}) nodes are available: (?P<why>[^.]{1,200})"), "missing_members", code="not_placed"),
     Rule(
         regex(
             rf"^\s*(?:[a-z\d][a-z\d-]{{0,62}}\s+)?(?P<pod>[a-z\d][a-z\d.-]{{2,252}})\s+0/\d{{1,3}}\s+(?P<state>{_WAITS})\s+\d{{1,6}}\s"
         ),
-        "missing_members",
-        code="not_placed",
+        "missing_members", code="not_placed",
     ),
-    Rule(
-        regex(r"\b(?P<missing>\d{1,6})/(?P<expected>\d{1,6}) tasks? in gang unschedulable"),
-        "missing_members",
-        code="not_placed",
-    ),
+    Rule(regex(r"\b(?P<missing>\d{1,6})/(?P<expected>\d{1,6}) tasks? in gang unschedulable"), "missing_members", code="not_placed"),
     Rule(
         regex(
             r"\bresource (?:request|demand)s? (?:cannot|can't|could not) be scheduled\b|\bplacement group\b.{0,60}\b(?:cannot|can't|infeasible|not schedulable)"
         ),
-        "missing_members",
-        code="not_placed",
-        severity="warning",
+        "missing_members", code="not_placed", severity="warning",
     ),
     Rule(
-        regex(
-            r"\bworker group startup timed out after (?P<seconds>[\d.]{1,12}) seconds waiting for (?P<expected>\d{1,7}) workers"
-        ),
-        "missing_members",
-        code="too_few",
+        regex(r"\bworker group startup timed out after (?P<seconds>[\d.]{1,12}) seconds waiting for (?P<expected>\d{1,7}) workers"),
+        "missing_members", code="too_few",
     ),
     Rule(regex(_ASKS_MORE), "missing_members", code="not_placed"),
-)
+)  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:

@@ -25,7 +25,6 @@ Source: kubectl's describer of pods, and ContainerStateTerminated in the API ref
 
 import json
 import re
-from datetime import datetime
 from typing import Any
 
 from parsers.forms.reading import text_lines
@@ -33,6 +32,7 @@ from parsers.scheduling.ended_containers import Ended, ended
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
+from parsers.text.stamps import formed_ns
 
 _TOP = regex(r"^(?P<name>[A-Z][\w /-]{1,40}):(?:\s+(?P<value>\S.*?))?\s*$")
 _CONTAINER = regex(r"^ {2}(?P<container>[a-z0-9][\w.-]{0,80}):\s*$")
@@ -48,12 +48,8 @@ _HEAD = regex(rb"^Name: +\S+\r?\n(?:.*\n){0,40}?(?:Node|Namespace|Containers):",
 def accepts(_path: str, head: bytes) -> bool:
     """The file begins with a pod's name and names its namespace, node and containers, or how one of them is: people copy parts."""
     start = _PROMPT.sub(b"", head[:16384].lstrip())
-    return (
-        start.startswith(b"Name:")
-        and b"\nNamespace:" in start
-        and (b"\nContainers:" in start or _STATE.search(start) is not None)
-        and bool(_HEAD.match(start))
-    )
+    is_of_pod = start.startswith(b"Name:") and b"\nNamespace:" in start and _HEAD.match(start) is not None
+    return is_of_pod and (b"\nContainers:" in start or _STATE.search(start) is not None)
 
 
 def parse(source: Source) -> Tables:
@@ -110,16 +106,10 @@ class _Reader:
         code = state.get("Exit Code", "")
         if state.get("State") != "Terminated" or code in ("", "0") or "Name" not in self._pod:
             return
-        self._of_pod.append(
-            ended(
-                Ended(
-                    self._pod["Name"], self._pod["Name"], self._pod.get("Node", "").partition("/")[0], self._container,
-                    state.get("Reason"), code, _time(state.get("Finished", "")), "Last" in state["Of"],
-                ),
-                self.path,
-                self._line,
-            )
-        )  # fmt: skip
+        pod, node = self._pod["Name"], self._pod.get("Node", "").partition("/")[0]
+        finished = formed_ns(state.get("Finished", ""), "%a, %d %b %Y %H:%M:%S %z")
+        one = Ended(pod, pod, node, self._container, state.get("Reason"), code, finished, "Last" in state["Of"])
+        self._of_pod.append(ended(one, self.path, self._line))
 
     def end_pod(self) -> None:
         """The end of a pod's description: its events, with the number of its containers."""
@@ -130,13 +120,6 @@ class _Reader:
             for row, told in self._of_pod
         ]
         self._pod, self._containers, self._of_pod = {}, 0, []
-
-
-def _time(text: str) -> int | None:
-    try:
-        return int(datetime.strptime(text, "%a, %d %b %Y %H:%M:%S %z").timestamp()) * 10**9
-    except ValueError:
-        return None
 
 
 PARSER = FileParser(name="pod_description", accepts=accepts, parse=parse, shared=True)

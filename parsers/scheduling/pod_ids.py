@@ -13,6 +13,7 @@ Versions: any.
 Source: RFC 4122; Kubernetes' and Docker's rules of names.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from io import BytesIO
 from itertools import islice
@@ -35,11 +36,13 @@ def accepts(path: str, head: bytes) -> bool:
     if b"-" not in head[:4096] or framings.framing(path, head) not in framings.TABLES:
         return False
     whole = head[: head.rfind(b"\n") + 1]
-    return _columns(list(islice(_records(Source(path, len(whole), partial(BytesIO, whole))), _SAMPLE))) is not None
+    records = _records(Source(path, len(whole), partial(BytesIO, whole)))
+    return _columns([said for _, said in islice(records, _SAMPLE)]) is not None
 
 
-def _records(source: Source) -> Any:
-    return (said for _, _, said in framings.rows(source) if said and said is not framings.HEADER)
+def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, what it says)."""
+    return ((number, said) for number, _, said in framings.rows(source) if said and said is not framings.HEADER)
 
 
 def _columns(records: list[dict[str, Any]]) -> tuple[str, str] | None:
@@ -60,20 +63,13 @@ def _columns(records: list[dict[str, Any]]) -> tuple[str, str] | None:
 
 def parse(source: Source) -> Tables:
     """ranks, claimed."""
-    rows = [(number, said) for number, _, said in framings.rows(source) if said and said is not framings.HEADER]
-    columns = _columns([dict(said) for _, said in rows[:_SAMPLE]])
+    rows = [*_records(source)]
+    columns = _columns([said for _, said in rows[:_SAMPLE]])
     if columns is None:
         return {}
-    told = [
-        {
-            "host": said[columns[1]],
-            "name": said[columns[0]].rpartition("/")[2],
-            "how": ID_OF_POD,
-            "file": source.path,
-            "line": number,
-        }
-        for number, said in rows
-    ]
+    own, name = columns
+    same = {"how": ID_OF_POD, "file": source.path}
+    told = [same | {"host": said[name], "name": said[own].rpartition("/")[2], "line": number} for number, said in rows]
     return {"ranks": table("ranks", told)}
 
 

@@ -28,6 +28,7 @@ _HEAD = regex(rb"(?m)^\s*[\"']?apiVersion[\"']?: ?[\"']?v1\b")
 _KIND = regex(rb"(?m)^[\s-]*[\"']?kind[\"']?: ?[\"']?(?:Pod(?:List)?|List)\b")
 _STATUSES = "containerStatuses"
 _BYTES = min(FILE_BYTES, 64 << 20)
+_Said = dict[Path, Leaf]  # of a pod
 
 
 def accepts(_path: str, head: bytes) -> bool:
@@ -40,20 +41,18 @@ def parse(source: Source) -> Tables:
     """events host_oom (code OOMKilled) and exit (code = exit code), one per container that ended other than well; ranks: the ids of pods."""
     with opened(source) as stream:
         text = stream.read(_BYTES).decode("utf-8", "replace")
-    pods: defaultdict[Path, list[Leaf]] = defaultdict(list)
+    pods: defaultdict[Path, _Said] = defaultdict(dict)
     for leaf in leaves(text):
         at = next((at for at, part in enumerate(leaf.path) if part in ("metadata", "spec", "status")), None)
         if at is not None:
-            pods[leaf.path[:at]].append(leaf)
-    rows = [row for own in pods.values() for row in _of_pod(source.path, text, own)]
-    ids = [{"file": source.path, "how": ID_OF_POD} | one for own in pods.values() for one in _ids(own)]
+            pods[leaf.path[:at]][leaf.path[at:]] = leaf
+    rows = [row for said in pods.values() for row in _of_pod(source.path, text, said)]
+    ids = [{"file": source.path, "how": ID_OF_POD} | one for said in pods.values() for one in _ids(said)]
     return {"events": table("events", rows), "ranks": table("ranks", ids)}
 
 
-def _ids(own: list[Leaf]) -> list[dict[str, Any]]:
+def _ids(said: _Said) -> list[dict[str, Any]]:
     """What kernels call a pod by: its uid, and the ids of its containers."""
-    depth = next((at for at, part in enumerate(own[0].path) if part in ("metadata", "spec", "status")), 0)
-    said = {leaf.path[depth:]: leaf for leaf in own}
     names = [said[name].value for name in (("spec", "hostname"), ("metadata", "name")) if name in said]
     ids = [leaf for where, leaf in said.items() if where == ("metadata", "uid") or where[-1] == "containerID"]
     return [
@@ -63,10 +62,7 @@ def _ids(own: list[Leaf]) -> list[dict[str, Any]]:
     ]
 
 
-def _of_pod(path: str, text: str, own: list[Leaf]) -> list[dict[str, Any]]:
-    depth = next((at for at, part in enumerate(own[0].path) if part in ("metadata", "spec", "status")), 0)
-    said = {leaf.path[depth:]: leaf for leaf in own}
-
+def _of_pod(path: str, text: str, said: _Said) -> list[dict[str, Any]]:
     def told(*names: str | int) -> str:
         return said[names].value if names in said else ""
 

@@ -49,25 +49,20 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, integer, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
-from parsers.text.signals import SIGNALS
+from parsers.text.signals import SIGNALS, ended
 from parsers.text.taken_away import BY_HAND, OF_ASKING, OUT_OF_TIME, TAKEN_AWAY
 
 
 def _coded(groups: Mapping[str, str]) -> dict[str, Any]:
     if not groups.get("number"):  # MindSpore up to 2.4 does not print it
         return {"code": "exception", "severity": "error"}
-    number = integer(groups["number"]) or 0
-    name = SIGNALS.get(-number, str(number)) if number < 0 else str(number)
+    name = ended(integer(groups["number"]) or 0)
     return {"code": name, "severity": "info" if name in ("0", "SIGTERM") else "error", "detail": {"number": None}}
 
 
 def _signalled(groups: Mapping[str, str]) -> dict[str, Any]:
     number = integer(groups["number"]) or 0
     return {"code": SIGNALS.get(number), "detail": {"number": None}}
-
-
-def _silent(groups: Mapping[str, str]) -> dict[str, Any]:
-    return {"names_ranks": [int(groups["node"])], "detail": {"node": None}}
 
 
 RULES = (
@@ -86,17 +81,12 @@ RULES = (
     Rule(
         regex(r"(?i)\bworker process (?P<pid>\d{1,9}) exit with exception\b\.?(?: ?rank(?: id)?: (?P<rank>\d{1,7}),?)?(?: ?(?:error|exit) code: (?P<number>-?\d{1,5}))?"), "exit", refine=_coded
     ),
-    Rule(regex(r"The node: (?P<node>\d{1,7}) is timed out\. It may exit with exception"), "heartbeat_lost", refine=_silent),
+    Rule(regex(r"The node: (?P<node>\d{1,7}) is timed out\. It may exit with exception"), "heartbeat_lost",
+         refine=lambda groups: {"names_ranks": [int(groups["node"])], "detail": {"node": None}}),
 )  # fmt: skip
-
-
 _NODE = r"(?i)\bnode[ _-]?name\\?\"?[=:] ?\\?\"?([a-z\d][a-z\d.-]{1,252})|\bremoving node ([a-z\d][a-z\d.-]{1,252})|: node ([a-z\d][a-z\d.-]{1,252}) is going to be deleted|/instances/([a-z\d][a-z\d-]{1,252})\b"
-
-
 _NAME = r"([a-z0-9][a-z0-9.-]{0,252})"
 _POD = rf"\bevicting pod [a-z0-9-]{{1,63}}/{_NAME}|\"Evicted pod\" pod=\"[a-z0-9-]{{1,63}}/{_NAME}\"|\bTerminating the node with id {_NAME} and ip\b"
-
-
 _COMMAND = r"^(?:\S+@[^$#]*)?\$ "  # what somebody typed asks, and tells of nothing
 
 
@@ -105,15 +95,14 @@ def parse(lines: pl.DataFrame) -> Tables:
     tables = dict(read_rules(lines.filter(~pl.col("text").str.contains(_COMMAND)), RULES))
     node = pl.coalesce(pl.col("text").str.extract(_NODE, group) for group in (1, 2, 3, 4)).str.to_lowercase()
     pod = pl.coalesce(pl.col("text").str.extract(_POD, group) for group in (1, 2, 3))
-    is_told = (pl.col("kind") == "scheduler") & node.is_not_null()
-    of_pod = (pl.col("kind") == "scheduler") & pod.is_not_null()
+    is_told, of_pod = ((pl.col("kind") == "scheduler") & name.is_not_null() for name in (node, pod))
+    of_node, told_pod = (
+        pl.concat_str(pl.lit(f'{{"object": "{kind}/'), name, pl.lit('"}'))
+        for kind, name in (("node", node), ("pod", pod))
+    )
     tables["events"] = tables["events"].with_columns(
         names_hosts=pl.when(is_told).then(pl.concat_list(node)).otherwise("names_hosts"),
-        detail=pl.when(of_pod)
-        .then(pl.concat_str(pl.lit('{"object": "pod/'), pod, pl.lit('"}')))
-        .when(is_told)
-        .then(pl.concat_str(pl.lit('{"object": "node/'), node, pl.lit('"}')))
-        .otherwise("detail"),
+        detail=pl.when(of_pod).then(told_pod).when(is_told).then(of_node).otherwise("detail"),
     )
     return tables
 

@@ -26,7 +26,6 @@ Source: this project's own definition of the format.
 """
 
 import json
-from collections.abc import Set
 from typing import Any
 
 from parsers.forms import framings
@@ -42,13 +41,10 @@ _OK = {"true": True, "pass": True, "passed": True, "ok": True, "1": True, "healt
        "false": False, "fail": False, "failed": False, "0": False, "error": False, "timeout": False}  # fmt: skip
 
 
-def _is_header(names: Set[str]) -> bool:
-    return "ok" in names and bool(names & {"host", "node"}) and bool(names & {"round", "test", "peers"})
-
-
 def accepts(path: str, head: bytes) -> bool:
     """By the columns of the first row."""
-    return _is_header(framings.names(path, head))
+    names = framings.names(path, head)
+    return "ok" in names and bool(names & {"host", "node"}) and bool(names & {"round", "test", "peers"})
 
 
 def parse(source: Source) -> Tables:

@@ -34,17 +34,10 @@ def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     code = groups["how"]
     if code == "NODE_OUT_OF_MEMORY" or groups.get("low"):
         place = {"host": groups["address"]} if groups.get("address") else {}  # the printer is the driver
-        return place | {
-            "kind": "host_oom",
-            "code": "NODE_OUT_OF_MEMORY",
-            "severity": "fatal",
-            "detail": {"how": None, "address": None, "low": None, "library": "Ray"},
-        }
-    return {
-        "code": code,
-        "severity": "info" if code.startswith("INTENDED") else "error",
-        "detail": {"how": None, "low": None},
-    }
+        detail = {"how": None, "address": None, "low": None, "library": "Ray"}
+        return place | {"kind": "host_oom", "code": "NODE_OUT_OF_MEMORY", "severity": "fatal", "detail": detail}
+    severity = "info" if code.startswith("INTENDED") else "error"
+    return {"code": code, "severity": severity, "detail": {"how": None, "low": None}}
 
 
 def _of_nobody(groups: Mapping[str, str]) -> Mapping[str, Any]:
@@ -58,8 +51,7 @@ RULES = (
             r"(?:Worker IP address: (?P<address>[\w.:]{1,60}) .{0,40}?)?(?:Worker PID: (?P<pid>\d{1,9}) )?"
             r"Worker exit type: (?P<how>[A-Z_]{3,40})(?P<low>[^\n]{0,300}?\bkilled due to the node running low on memory)?"
         ),
-        "exit",
-        refine=_ended,
+        "exit", refine=_ended,
     ),
     Rule(
         regex(
@@ -98,11 +90,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="ray",
     anchors=(
-        b"Worker exit type: ",
-        b"Killing ",
-        b"killed due to memory pressure",
-        b"Memory on the node (IP: ",
-        b" has been marked dead",
+        b"Worker exit type: ", b"Killing ", b"killed due to memory pressure", b"Memory on the node (IP: ", b" has been marked dead",
     ),
     parse=parse,
-)
+)  # fmt: skip

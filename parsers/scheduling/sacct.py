@@ -47,10 +47,8 @@ def parse(source: Source) -> Tables:
     names: list[str] = []
     spans: list[tuple[int, int]] = []
     header = ""
-    for number, text in text_lines(source):
+    for number, text in text_lines(source, _LINES):
         place = {"file": source.path, "line": number}
-        if number > _LINES:
-            break
         if _HEADER.match(text):
             header, spans = text, []
             names = [name.strip() for name in text.strip("|").split("|")] if "|" in text else text.split()

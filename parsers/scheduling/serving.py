@@ -63,15 +63,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     shards: list[dict[str, Any]] = []
     for row in lines.iter_rows(named=True):
         if found := _SHARD.search(row["text"]):
-            shards.append(
-                {
-                    "rank": int(found["rank"]),
-                    "host": row["host"],
-                    "file": row["file"],
-                    "line": row["line"],
-                    "how": SHARD,
-                }
-            )
+            place = {name: row[name] for name in ("host", "file", "line")}
+            shards.append(place | {"rank": int(found["rank"]), "how": SHARD})
         if found := _RANKED.search(row["text"]):
             same = {"code": "died", "severity": "error", "rank_space": "global", "local_rank": None}
             ranked += [event(row, "exit", rank=rank, **same) for rank in integers(found["ranks"])[:64]]
@@ -85,14 +78,8 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="serving",
     anchors=(
-        b"died unexpectedly",
-        b"shared memory broadcast block",
-        b"RPC call to ",
-        b"atchdog timeout (",
-        b"Hang detected after ",
-        b"Starting shard rank=",
-        b"Shard process was signaled",
-        b"one child failed",
+        b"died unexpectedly", b"shared memory broadcast block", b"RPC call to ", b"atchdog timeout (", b"Hang detected after ",
+        b"Starting shard rank=", b"Shard process was signaled", b"one child failed",
     ),
     parse=parse,
-)
+)  # fmt: skip

@@ -24,10 +24,10 @@ from parsers.schema.rules import Rule, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.bars import BAR
 from parsers.text.patterns import regex
+from parsers.text.signals import WORDS
 
 _SIGNALS = {
-    "Killed": "SIGKILL", "Terminated": "SIGTERM", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT",
-    "Bus error": "SIGBUS", "Illegal instruction": "SIGILL", "Floating point exception": "SIGFPE", "Hangup": "SIGHUP",
+    **WORDS, "Hangup": "SIGHUP",
     "已杀死": "SIGKILL", "段错误": "SIGSEGV", "已放弃": "SIGABRT", "总线错误": "SIGBUS", "已终止": "SIGTERM",  # bash in zh_CN
     "強制終了": "SIGKILL", "Getötet": "SIGKILL", "Speicherzugriffsfehler": "SIGSEGV", "Processus arrêté": "SIGKILL",
 }  # fmt: skip
@@ -42,11 +42,8 @@ _PROGRAM = (
 
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     code = _SIGNALS[groups["how"]]
-    return {
-        "code": code,
-        "severity": "info" if code in ("SIGTERM", "SIGHUP") else "error",
-        "detail": {"how": None, "core": None, "by": "shell"},
-    }
+    severity = "info" if code in ("SIGTERM", "SIGHUP") else "error"
+    return {"code": code, "severity": severity, "detail": {"how": None, "core": None, "by": "shell"}}
 
 
 RULES = (
@@ -73,15 +70,9 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="shell",
     anchors=(
-        b": line ",
-        b"Killed",
-        b"Segmentation fault",
-        b"Bus error",
-        b"Illegal instruction",
-        b"Floating point exc",
-        b"Aborted",
+        b": line ", b"Killed", b"Segmentation fault", b"Bus error", b"Illegal instruction", b"Floating point exc", b"Aborted",
         *(word.encode() for word in _SIGNALS if not word.isascii()),
         b"Speicherzugriffsfehler",
     ),
     parse=parse,
-)
+)  # fmt: skip

@@ -35,19 +35,12 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, integer, read_kernel
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
-from parsers.text.signals import SIGNALS
+from parsers.text.signals import SIGNALS, WORDS
 
-_SIGNALS = {
-    "Killed": "SIGKILL", "Terminated": "SIGTERM", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT",
-    "Bus error": "SIGBUS", "Interrupt": "SIGINT", "Hangup": "SIGHUP", "Illegal instruction": "SIGILL",
-    "Floating point exception": "SIGFPE", "Quit": "SIGQUIT",
-}  # fmt: skip
+_SIGNALS = {**WORDS, "Interrupt": "SIGINT", "Hangup": "SIGHUP", "Quit": "SIGQUIT"}
 _REASONS = {
-    "TIME LIMIT": "time_limit",
-    "PREEMPTION": "preemption",
-    "JOB REQUEUE": "preemption",
-    "NODE FAILURE": "node_failure",
-}
+    "TIME LIMIT": "time_limit", "PREEMPTION": "preemption", "JOB REQUEUE": "preemption", "NODE FAILURE": "node_failure",
+}  # fmt: skip
 _TASK_ENDED = "TASK FAILURE"  # what srun's --kill-on-bad-exit answers with
 _TASKS = 1_000_000
 
@@ -71,22 +64,15 @@ def _on(host: str) -> dict[str, Any]:
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     how = groups["how"].strip()
     code = groups.get("status") or next((name for text, name in _SIGNALS.items() if how.startswith(text)), how)
-    is_stopped = code in ("SIGTERM", "SIGINT", "0")
-    return {
-        "code": code,
-        "severity": "info" if is_stopped else "error",
-        **_on(groups["host"]),
-        "detail": {"tasks": _tasks(groups["tasks"]), "how": None, "status": None},
-    }
+    severity = "info" if code in ("SIGTERM", "SIGINT", "0") else "error"
+    detail = {"tasks": _tasks(groups["tasks"]), "how": None, "status": None}
+    return {"code": code, "severity": severity, **_on(groups["host"]), "detail": detail}
 
 
 def _signalled(groups: Mapping[str, str]) -> Mapping[str, Any]:
     number = integer(groups["number"])
-    return {
-        "code": SIGNALS.get(number or 0, f"signal {number}"),
-        **_on(groups["host"]),
-        "detail": {"tasks": _tasks(groups["tasks"]), "number": None},
-    }
+    detail = {"tasks": _tasks(groups["tasks"]), "number": None}
+    return {"code": SIGNALS.get(number or 0, f"signal {number}"), **_on(groups["host"]), "detail": detail}
 
 
 def _cancelled(groups: Mapping[str, str]) -> Mapping[str, Any]:

@@ -63,17 +63,10 @@ def parse(lines: pl.DataFrame) -> Tables:
                 for _, patterns, units in orders:
                     if any(fnmatchcase(name, one) or fnmatchcase(name, f"{one}.service") for one in patterns):
                         units.append(name)
-        made += [
-            event(
-                row,
-                "scheduler",
-                code="cancelled",
-                severity="fatal",
-                detail=json.dumps({"units": [*dict.fromkeys((*map(_template, units), *units))][:_UNITS]}),
-            )
-            for row, _, units in orders
-            if units
-        ]
+        for row, _, units in orders:
+            if units:
+                told = json.dumps({"units": [*dict.fromkeys((*map(_template, units), *units))][:_UNITS]})
+                made.append(event(row, "scheduler", code="cancelled", severity="fatal", detail=told))
     return tables_of(events=made)
 
 

@@ -12,9 +12,6 @@ Versions: Hadoop 2.2 to 3.4.
 Source: not read: apache/hadoop: ContainersMonitorImpl.java, formatErrorMessage; the forms are as users print them.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
 from parsers.schema.parser import LineParser
@@ -22,18 +19,13 @@ from parsers.schema.rules import Rule, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
-
-def _named(groups: Mapping[str, str]) -> dict[str, Any]:
-    return {"detail": {"names": [groups["container"]], "container": None, "only": "names"}}
-
-
 RULES = (
     Rule(
         regex(
             r"Container \[pid=\d{1,10},containerID=(?P<container>container_\w{8,100})\] is running "
             r"(?:\d{1,20}B )?beyond (?:the '(?:PHYSICAL|VIRTUAL)' memory limit|(?:physical|virtual) memory limits)\b"
         ),
-        "exit", "error", "Out Of Memory", _named,
+        "exit", "error", "Out Of Memory", lambda groups: {"detail": {"names": [groups["container"]], "container": None, "only": "names"}},
     ),
 )  # fmt: skip
 

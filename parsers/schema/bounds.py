@@ -56,9 +56,8 @@ def bounded(tables: Tables) -> Tables:
         wrong = [pl.col(column) for column in _TIMED[name] if told.get(column)]
         kept[name] = frame.with_columns(pl.when(time <= LATEST_NS).then(time) for time in wrong) if wrong else frame
     if refused:
-        kept["unread"] = pl.concat([*([kept["unread"]] if "unread" in kept else []), *refused]).unique(
-            maintain_order=True
-        )
+        before = [kept["unread"]] if "unread" in kept else []
+        kept["unread"] = pl.concat([*before, *refused]).unique(maintain_order=True)
     return kept
 
 

@@ -38,9 +38,8 @@ def joined(parts: Sequence[Evidence]) -> Evidence:
         return parts[0]
     name, count = Counter(part.name for part in parts).most_common(1)[0]
     if count > 1:
-        raise BundleError(
-            f"{count} of the bundles are called {name}: give each a name of its own, as its files lie below it"
-        )
+        why = "give each a name of its own, as its files lie below it"
+        raise BundleError(f"{count} of the bundles are called {name}: {why}")
     from parsers.schema.years import settled
 
     ordered = sorted(parts, key=lambda part: part.name)

@@ -29,9 +29,8 @@ OF_GROUP = regex(
 _BETWEEN = r"(?: {0,2}[=:#_-] {0,2}| {1,4})?"  # a word and its number
 _LABEL = regex(rf"(?<![\w.-])(?:([A-Za-z]+(?:_[A-Za-z]+)*){_BETWEEN})?(\d{{1,10}})(/\d{{1,7}})?(?![\w.%]|[-:]\d)")
 _CLOSED = regex(r" {0,4}([\])|>,}\[]|:(?= |$)|-(?= ))")
-_LEVEL = regex(
-    r" {1,4}(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
-)  # closes a label as a mark does
+# Closes a label as a mark does.
+_LEVEL = regex(r" {1,4}(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b")
 _PID = regex(r"(?i)pid ?[=:] ?\Z")  # stands without a mark behind its number, too
 _CLOSING = {":": r":(?= |$)", "-": r"-(?= )", "~": _LEVEL.pattern, "+": r"(?= )"}
 _BESIDE = regex(r" [\w.-]{1,60}[\])|>](?: |$)")  # one word more in the bracket
@@ -107,11 +106,8 @@ def labels_of(text: str) -> Iterator[tuple[Form, int, str]]:
         mark = before[: of_group.start() if of_group else None].rstrip(" ")[-1:]
         opened = "w" if mark.isalnum() else mark
         word = pid[0].strip(" ") if pid else (of_group[0] if of_group else "") + (found[1] or "")
-        yield (
-            Form(opened, word, found[3] or "", closed[1] if closed else "~" if is_level else "+" if pid else "_"),
-            int(found[2]),
-            behind,
-        )
+        mark = closed[1] if closed else "~" if is_level else "+" if pid else "_"
+        yield Form(opened, word, found[3] or "", mark), int(found[2]), behind
 
 
 def are_pids(form: Form, numbers: Iterable[int], introduced: Container[int | None]) -> bool:
@@ -159,15 +155,11 @@ def _may_be_before(text: str) -> bool:
 def _finder(forms: frozenset[Form]) -> "re.Pattern[str]":
     parts = []
     for form in sorted(forms, key=msgspec.structs.astuple):
-        after_word = (
-            r"(?:[A-Za-z0-9] {1,8}|\A)" if form.word else r"[A-Za-z0-9] {1,8}"
-        )  # a stamp, which may be taken off
+        # A stamp, which may be taken off.
+        after_word = r"(?:[A-Za-z0-9] {1,8}|\A)" if form.word else r"[A-Za-z0-9] {1,8}"
         opened = {"": r"\A {0,8}", "w": after_word}.get(form.opened, re.escape(form.opened) + " {0,8}")
         word = re.escape(form.word) + _BETWEEN if form.word else ""
-        closed = (
-            r"(?=" + _BESIDE.pattern + ")"
-            if form.closed == "_"
-            else rf"(?= {{0,4}}{_CLOSING.get(form.closed) or re.escape(form.closed)})"
-        )
-        parts.append(rf"{opened}{word}([0-9]{{1,10}}){re.escape(form.total)}{closed}")
+        mark = " {0,4}" + (_CLOSING.get(form.closed) or re.escape(form.closed))
+        behind = _BESIDE.pattern if form.closed == "_" else mark
+        parts.append(rf"{opened}{word}([0-9]{{1,10}}){re.escape(form.total)}(?={behind})")
     return re.compile("|".join(parts))

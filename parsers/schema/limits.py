@@ -8,13 +8,10 @@ from collections.abc import Mapping
 from typing import Self
 
 import msgspec
-from msgspec.structs import replace
 
 FREE = 1 << 30  # bytes
 KEPT_FREE = 10_000  # rows that any kept table may have …
-KEPT_ROWS = (
-    10  # … and this many for each byte of its file: of the most regular ones that were parsed, 3 rows take a byte
-)
+KEPT_ROWS = 10  # … and this many for each byte of its file: of the most regular that were parsed, 3 rows take a byte
 KEPT_EVENTS = 1  # of events, each of which is asked by itself: their line numbers alone take a byte
 _UNITS = {"k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -33,11 +30,9 @@ class Limits(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Self:
         """Limits from texts such as {"unfolded": "64G", "seconds": "60"}. Raises ValueError."""
-        known = cls()
-        unknown = texts.keys() - set(cls.__struct_fields__)
-        if unknown:
+        if unknown := texts.keys() - set(cls.__struct_fields__):
             raise ValueError(f"no limit is called {min(unknown)}; there are {', '.join(cls.__struct_fields__)}")
-        return replace(known, **{name: _number(text) for name, text in texts.items()})
+        return cls(**{name: _number(text) for name, text in texts.items()})
 
 
 def kept_rows(name: str, size: int) -> int:

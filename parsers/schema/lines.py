@@ -44,14 +44,8 @@ def event(row: Row, kind: str, **columns: Any) -> dict[str, Any]:
     if row.get("process") is not None and kind not in _ABOUT_ANOTHER and not is_of_kernel(row):
         made["pid"] = row["process"]
     made |= columns
-    if made["rank"] is None:
-        made["rank_space"] = None
-    else:
-        made.setdefault("rank_space", "global")
-    if made.get("names_ranks") is None:
-        made["names_rank_space"] = None
-    else:
-        made.setdefault("names_rank_space", "global")
+    for ranks, space in (("rank", "rank_space"), ("names_ranks", "names_rank_space")):
+        made[space] = None if made.get(ranks) is None else made.get(space, "global")
     return made
 
 

@@ -246,16 +246,12 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         """The rank of whose place a record tells, and its process number or its place there, also as one word: `gn14:3`, `gn14/3`."""
         if not (self.processes or self.places):
             return None
-        words = [
-            cell
-            for name, cell in said.items()
-            if isinstance(cell, str) and CALLS.search(name) and not is_of_others(name)
-        ]
+        calls = ((name, cell) for name, cell in said.items() if isinstance(cell, str) and CALLS.search(name))
+        words = [cell for name, cell in calls if not is_of_others(name)]
         hosts = {cell for cell in words if cell in self._seated}
         host = hosts.pop() if len(hosts) == 1 else ""
-        told = {
-            self.rank_at(place, seat) for place, _, seat in (word.replace("/", ":").rpartition(":") for word in words)
-        }
+        seats = (word.replace("/", ":").rpartition(":") for word in words)
+        told = {self.rank_at(place, seat) for place, _, seat in seats}
         for name, cell in said.items() if host else ():
             number = int(cell) if isinstance(cell, int | str) and _COUNT.fullmatch(str(cell)) else -1
             if vocabulary.of_process(name) == "local_rank":
@@ -273,14 +269,9 @@ class Names(msgspec.Struct, frozen=True, dict=True):
     def counted(self, said: Mapping[str, object]) -> int | None:
         """The rank that a record tells in the column which counts them."""
         cell = said.get(self.counts) if self.counts is not None else None
-        share = share_of(cell)
-        return (
-            share[0]
-            if share is not None
-            else int(str(cell))
-            if cell is not None and _COUNT.fullmatch(str(cell))
-            else None
-        )
+        if (share := share_of(cell)) is not None:
+            return share[0]
+        return int(str(cell)) if cell is not None and _COUNT.fullmatch(str(cell)) else None
 
     def of_record(self, host: str | None, node_rank: int | None, local_rank: int | None) -> int | None:
         """The rank of who says which node it is on, or what that is called, and its place there."""
@@ -309,18 +300,8 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         return None if called is None else called.rank
 
     def __bool__(self) -> bool:
-        return bool(
-            self.ranks
-            or self.places
-            or self.folders
-            or self.layout
-            or self.processes
-            or self.devices
-            or self.scripts
-            or self.counts
-            or self.buses
-            or self.within
-        )
+        told = (self.ranks, self.places, self.folders, self.layout, self.processes, self.devices, self.scripts)
+        return any(told) or bool(self.counts or self.buses or self.within)
 
     def _of_device(self, path: str) -> int | None:
         """By a device and the host that a path names, or the only one."""

@@ -61,26 +61,15 @@ def names_of(told: Iterable[Told], world: int | None = None) -> Names:
         return {key: rank for key, rank in found.items() if size is None or rank < size}
 
     placed = one_each(places)
-    of_one = {local: rank for (_, local), rank in placed.items()}
-    is_whole = (
-        len(of_one) == len(set(placed.values())) == size
-        if size
-        else sorted(of_one.values()) == [*range(len(set(placed.values())))]
-    )
+    of_one, whole = {local: rank for (_, local), rank in placed.items()}, len(set(placed.values()))
+    is_whole = len(of_one) == whole == size if size else sorted(of_one.values()) == [*range(whole)]
     by_local = of_one if is_whole else {}
     hosts = frozenset(one.name for one in told if one.kind == "host")
-    within = one_each(_within(told, {name for name, own in ranks.items() if len(own) > 1}))
+    several = frozenset(name for name, own in ranks.items() if len(own) > 1)
     return Names(
-        one_each(ranks),
-        placed,
-        one_each(folders),
-        made,
-        by_local,
-        hosts=hosts,
-        devices=one_each(devices),
-        within=within,
-        disputed=frozenset(name for name, own in ranks.items() if len(own) > 1),
-    )
+        one_each(ranks), placed, one_each(folders), made, by_local,
+        hosts=hosts, devices=one_each(devices), within=one_each(_within(told, several)), disputed=several,
+    )  # fmt: skip
 
 
 def _within(told: Sequence[Told], several: Collection[str]) -> dict[tuple[str, str], set[int]]:

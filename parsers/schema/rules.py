@@ -61,8 +61,9 @@ def pci(text: str) -> str:
     return ":".join(parts)
 
 
-def columns(rule: Rule, groups: Mapping[str, str]) -> dict[str, Any]:
-    """What a match says, as columns of `events`."""
+def columns(rule: Rule, said: Mapping[str, str | None]) -> dict[str, Any]:
+    """What a match says, by its groups, as columns of `events`."""
+    groups = {name: text for name, text in said.items() if text is not None}
     made: dict[str, Any] = {"severity": rule.severity}
     if rule.code is not None:
         made["code"] = rule.code.format_map(groups)
@@ -116,9 +117,8 @@ def read_bodies(
     known: list[tuple[str, int]] = []
     for row in lines.iter_rows(named=True):
         parts = bodies(row["text"] or "", head)
-        made = [
-            event(row, said.pop("kind"), rank=None, local_rank=None, **said) for one in parts if (said := read(*one))
-        ]
+        told = [said for one in parts if (said := read(*one))]
+        made = [event(row, said.pop("kind"), rank=None, local_rank=None, **said) for said in told]
         rows += made
         if parts and not made:
             known.append((row["file"], row["line"]))
@@ -133,8 +133,8 @@ def read_rules(lines: pl.DataFrame, rules: Sequence[Rule], **fixed: Any) -> Tabl
         for rule, match in matches(row["text"] or "", rules):
             if rule.kind is None:
                 understood.append((row["file"], row["line"]))
-                continue
-            rows.append(_row(row, rule, match, fixed))
+            else:
+                rows.append(_row(row, rule, match, fixed))
     return tables_of(events=rows, claimed=claimed(dict.fromkeys(understood)))
 
 
@@ -144,6 +144,5 @@ def read_kernel(lines: pl.DataFrame, rules: Sequence[Rule]) -> Tables:
 
 
 def _row(row: Row, rule: Rule, match: re.Match[str], fixed: Mapping[str, Any]) -> dict[str, Any]:
-    groups = {name: text for name, text in match.groupdict().items() if text is not None}
-    said = dict(fixed) | columns(rule, groups)
+    said = dict(fixed) | columns(rule, match.groupdict())
     return event(row, said.pop("kind", None) or str(rule.kind), **said)

@@ -128,12 +128,14 @@ def agreed(told: Iterable[Around]) -> Around | None:
     return max(one for one in votes if one.year == year)
 
 
-def ctime_ns(text: str) -> int | None:
-    """`Thu Mar 14 20:46:07 2024` → nanoseconds since 1970, read as UTC."""
+def formed_ns(text: str, form: str = "%a %b %d %H:%M:%S %Y") -> int | None:
+    """`Thu Mar 14 20:46:07 2024`, or another form of strptime → nanoseconds since 1970, read as UTC where it has no zone."""
     try:
-        return int(datetime.strptime(text, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp()) * 10**9
+        moment = datetime.strptime(text, form)
     except ValueError:
         return None
+    whole = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    return whole * 10**9 + moment.microsecond * 1000
 
 
 def _ns(year: str | int, month: str | int, day: str, clock: str, fraction: str | None) -> int | None:
