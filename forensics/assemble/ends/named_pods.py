@@ -9,16 +9,19 @@ import polars as pl
 from forensics.assemble.starts.apart import own_logs
 from forensics.assemble.who.identity import hosts_of_ranks, short_host
 from forensics.model.told import has_kind
+from parsers.scheduling.pod_list import POD_LISTED
 from parsers.schema.tables import TableName
 
 _OF_PRINTER = '"of": "printer"'
 _POD = r'"object": "pod/([^"]{1,253})"'
+_LISTED = r'"listed": "([^"]{1,253})"'
 
 
 def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same; `names_ranks` of what is said of a pod of the job."""
     events = tables["events"]
-    if not has_kind(events, "scheduler"):
+    is_listed = (pl.col("code") == POD_LISTED).fill_null(False)
+    if not has_kind(events, "scheduler") and not events.select(is_listed.any()).item():
         return dict(tables)
     is_of_printer = (pl.col("kind") == "scheduler") & pl.col("detail").str.contains(_OF_PRINTER, literal=True)
     is_own = (is_of_printer & pl.col("rank").is_not_null()).fill_null(False)
@@ -29,7 +32,8 @@ def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataF
     tables = {**tables, "events": events}
     machine = pl.when(pl.col("detail").str.contains(_OF_PRINTER, literal=True)).then("host")
     of_whom = pl.coalesce(pl.col("detail").str.extract(_POD, 1), machine)
-    pod = pl.when(pl.col("kind") == "scheduler").then(of_whom)
+    listed = pl.when(is_listed).then(pl.col("detail").str.extract(_LISTED, 1))
+    pod = pl.when(pl.col("kind") == "scheduler").then(of_whom).otherwise(listed)
     named = events.select(pod.alias("pod"))["pod"]
     if named.null_count() == len(named):
         return dict(tables)
