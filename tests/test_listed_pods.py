@@ -141,6 +141,9 @@ _WELL = dict.fromkeys(range(4), "training complete\n")
         pytest.param(_logs(ends={_KILLED: "[rank2]: slurmstepd: error: *** STEP 7.0 ON gpu-2 CANCELLED AT 2026-05-14T05:19:00 ***\n"}) | {"pods.txt": _list(_rows())}, id="somebody stopped it"),
         pytest.param(_logs() | {"pods.txt": _list(_rows()).replace("mt-trainer", "xmt-trainer")}, id="pods of another job"),
         pytest.param(_logs(ends=_WELL) | {"first-try.txt": _list(_rows())}, id="the job ended well"),
+        pytest.param(_logs(ends={_KILLED: "[rank2]: shard 17 is damaged, leaving now\n"}) | {"pods.txt": _list(_rows())}, id="it says in its own words how it ended"),
+        pytest.param(_logs(ends={_KILLED: "[rank2]: Received signal 15, exiting\n"}) | {"pods.txt": _list(_rows())}, id="it was asked to stop"),
+        pytest.param(_logs(ends={0: _raised(0, _LOST) + _list(_rows(r2=("0/1", "Error", "0", "3h41m"), r3=("0/1", "OOMKilled", "0", "3h41m")))}), id="pasted into a log of another rank"),
         pytest.param(_logs(steps={_KILLED: 4}) | {"pods.txt": _list(_rows())}, id="its log stops long before the others'"),
         pytest.param({name: text for name, text in _logs(_SIX).items() if name not in ("sft-w-4.log", "sft-w-5.log", "sft-w-0.log")} | {"pods.txt": _list(_rows(_SIX)), "env.yaml": _ENV}, id="half of the logs are not there"),
         pytest.param({name: text.replace("size=6", "size=?") for name, text in _logs(_SIX).items() if name < "sft-w-4"} | {"pods.txt": _list(_rows(_SIX))}, id="pods of nobody knows which ranks"),
@@ -157,10 +160,22 @@ def test_whose_own_error_began_it_is_named_as_before(tmp_path: Path) -> None:
     assert _found(tmp_path, files) == ("exception", [1], [])
 
 
-def test_a_description_of_another_pod_that_tells_otherwise_outweighs_a_list(tmp_path: Path) -> None:
-    told = (
-        "Name:         mt-trainer-1\nNamespace:    nlp\nNode:         gpu-001/10.1.1.1\nContainers:\n  main:\n    State:          Terminated\n"
-        "      Reason:       OOMKilled\n      Exit Code:    137\n"
-    )
-    _, ranks, _ = _found(tmp_path, _logs() | {"pods.txt": _list(_rows()), "describe.txt": told})
+_DESCRIBED = """\
+Name:         mt-trainer-1
+Namespace:    nlp
+Node:         gpu-001/10.1.1.1
+Containers:
+  main:
+    State:          Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+"""
+_BY_KERNEL = (
+    "[Thu May 14 05:18:30 2026] Out of memory: Killed process 4711 (python) total-vm:81234kB, anon-rss:71234kB\n"
+)
+
+
+@pytest.mark.parametrize(("name", "text"), [("describe.txt", _DESCRIBED), ("mt-trainer-1.dmesg", _BY_KERNEL)])
+def test_what_is_told_of_another_pod_outweighs_a_list(tmp_path: Path, name: str, text: str) -> None:
+    _, ranks, _ = _found(tmp_path, _logs() | {"pods.txt": _list(_rows()), name: text})
     assert _KILLED not in ranks

@@ -22,7 +22,7 @@ vision      sft-worker-2   0/2     OOMKilled   1          5d      <none>      <n
 def _read(text: str) -> list[tuple[object, ...]]:
     given = lines(text)
     events = PARSER.parse(given.with_columns(hit=given["raw"].str.contains("RESTARTS"))).get("events")
-    told = [json.loads(one) for one in events["detail"]] if events is not None else []
+    told = [json.loads(one) for one in events.filter(code="pod_listed")["detail"]] if events is not None else []
     names = ("listed", "namespace", "status", "restarts", "age", "containers_of_pod", "list")
     return [tuple(one[name] for name in names) for one in told]
 

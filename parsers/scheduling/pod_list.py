@@ -9,7 +9,7 @@ tells how a pod was when the list was printed, and no list tells when that was: 
 attempt's, is for facts to ask (forensics/facts/ends/listed_pods.py).
 
 Events `other` (code `pod_listed`), one per row: `detail` has the pod (`listed`), its namespace, status, restarts and age, how many
-containers it has, and the line of the list's header.
+containers it has, and the line of the list's header. And `exit` of nobody for each that was killed for memory.
 
 Printed by: kubectl get pods, with or without -A, -o wide, -w, --show-labels.
 Versions: Kubernetes 1.
@@ -21,7 +21,7 @@ import re
 
 import polars as pl
 
-from parsers.schema.lines import event
+from parsers.schema.lines import TEXT_CHARACTERS, event
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
@@ -37,12 +37,12 @@ _NAMESPACE = regex(r"(?P<name>[a-z\d][a-z\d-]{0,62})\s*$")
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events other, code pod_listed."""
+    """events other (code pod_listed) and exit."""
     events = []
     header: re.Match[str] | None = None
     begun, last = 0, ("", 0)
     for row in lines.iter_rows(named=True):
-        text = row["raw"]
+        text = row["raw"][:TEXT_CHARACTERS]
         if row["hit"] and (found := _HEADER.search(text)):
             header, begun, last = found, row["line"], (row["file"], row["line"])
             continue
@@ -52,18 +52,18 @@ def parse(lines: pl.DataFrame) -> Tables:
             header = None
             continue
         last = (row["file"], row["line"])
-        told = {
+        cells = {
             "listed": one["pod"],
             "namespace": space["name"] if space is not None and header["namespace"] is not None else None,
             "containers_of_pod": int(one["containers"]), "status": one["status"], "restarts": int(one["restarts"]),
             "age": one["age"], "list": begun,
         }  # fmt: skip
-        events.append(
-            event(
-                row, "other", code=POD_LISTED, severity="info", rank=None, local_rank=None, host=None,
-                detail=json.dumps(told, sort_keys=True),
-            )
-        )  # fmt: skip
+        nobodys = {"rank": None, "local_rank": None, "host": None}
+        detail = json.dumps(cells, sort_keys=True)
+        events.append(event(row, "other", code=POD_LISTED, severity="info", detail=detail, **nobodys))
+        if one["status"] == "OOMKilled":
+            told = json.dumps({"listed": one["pod"]})
+            events.append(event(row, "exit", code="Out Of Memory", severity="error", detail=told, **nobodys))
     return tables_of(events=events)
 
 

@@ -21,8 +21,13 @@ def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataF
     """Tables of one attempt → the same; `names_ranks` of what is said of a pod of the job."""
     events = tables["events"]
     is_listed = (pl.col("code") == POD_LISTED).fill_null(False)
-    if not has_kind(events, "scheduler") and not events.select(is_listed.any()).item():
-        return dict(tables)
+    if not events.select(is_listed.any()).item():
+        if not has_kind(events, "scheduler"):
+            return dict(tables)
+    else:  # whoever printed a list tells nothing of itself
+        of_list = pl.col("detail").str.contains(_LISTED).fill_null(False)
+        of_whom = (pl.when(~of_list).then(name).alias(name) for name in ("rank", "rank_space"))
+        events = events.with_columns(of_whom)
     is_of_printer = (pl.col("kind") == "scheduler") & pl.col("detail").str.contains(_OF_PRINTER, literal=True)
     is_own = (is_of_printer & pl.col("rank").is_not_null()).fill_null(False)
     events = events.with_columns(
@@ -31,9 +36,9 @@ def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataF
     )
     tables = {**tables, "events": events}
     machine = pl.when(pl.col("detail").str.contains(_OF_PRINTER, literal=True)).then("host")
-    of_whom = pl.coalesce(pl.col("detail").str.extract(_POD, 1), machine)
+    told_pod = pl.coalesce(pl.col("detail").str.extract(_POD, 1), machine)
     listed = pl.when(is_listed).then(pl.col("detail").str.extract(_LISTED, 1))
-    pod = pl.when(pl.col("kind") == "scheduler").then(of_whom).otherwise(listed)
+    pod = pl.when(pl.col("kind") == "scheduler").then(told_pod).otherwise(listed)
     named = events.select(pod.alias("pod"))["pod"]
     if named.null_count() == len(named):
         return dict(tables)

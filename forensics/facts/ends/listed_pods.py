@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from forensics.assemble.starts.apart import kinds, own_logs
 from forensics.assemble.who.clocks import SECOND_NS
 from forensics.facts.ends.process_ends import ProcessEnd
 from forensics.facts.rows.event_rows import detail, of_kinds, own_rank, reference
@@ -48,7 +49,7 @@ def with_listed_pods(
     listed = events.filter((pl.col("code") == POD_LISTED).fill_null(False))
     if waited or not listed.height:
         return dict(ends)
-    rows = [detail(row) | {"row": row, "ranks": row["names_ranks"] or []} for row in listed.iter_rows(named=True)]
+    rows = [{**detail(row), "row": row, "ranks": row["names_ranks"] or []} for row in listed.iter_rows(named=True)]
     own = _of_ended_job(rows, expected)
     rank = next((one["ranks"][0] for one in own if one["status"] == _KILLED), None)
     if rank is None or _is_told_otherwise(own, events):
@@ -56,6 +57,7 @@ def with_listed_pods(
     if not (
         _is_left_alone(rank, ends, events, tables["steps"], expected)
         and _stops_first(rank, own, events, tables["steps"])
+        and _stops_amid(rank, tables)
     ):
         return dict(ends)
     row = next(one["row"] for one in own if one["status"] == _KILLED)
@@ -109,10 +111,12 @@ def _is_told_otherwise(own: Sequence[Row], events: pl.DataFrame) -> bool:
     pods = {one["listed"] for one in own}
     for row in of_kinds(events, "exit", "host_oom", "scheduler").iter_rows(named=True):
         pod = str(detail(row).get("object") or "").removeprefix("pod/")
+        places = str(row["file"]), str(row["host"])
         if row["kind"] == "scheduler":
-            if row["severity"] == "fatal":
-                return True
-        elif pod in pods and (row["code"] == _KILLED) != (pod in killed):
+            is_told = row["severity"] == "fatal"
+        else:
+            is_told = pod in pods and (row["code"] == _KILLED) != (pod in killed)
+        if is_told or (row["kind"] == "host_oom" and any(one in at for one in pods - killed for at in places)):
             return True
     return False
 
@@ -152,3 +156,14 @@ def _stops_first(rank: int, own: Sequence[Row], events: pl.DataFrame, steps: pl.
     times, oldest = timed["time_ns"].to_list(), min(sum(_age(one["age"])) for one in own if one["status"] == _KILLED)
     is_alive = bool(times) and lost["time_ns"].count() > 0 and max(times) > max(lost["time_ns"].drop_nulls())
     return not is_alive and (not times or max(times) - min(times) <= oldest * SECOND_NS)
+
+
+def _stops_amid(rank: int, tables: Mapping[TableName, pl.DataFrame]) -> bool:
+    """Is the last line of its log of a kind that it, or another rank, prints again and again? Else it may say in any words how it ended."""
+    logs = own_logs(tables).select("rank", "last_lines").drop_nulls()
+    others = kinds(line for one, lines in logs.iter_rows() if one != rank for line in lines)
+    for one, lines in logs.iter_rows():
+        told = [line for line in lines if kinds([line])]
+        if one == rank and told and not kinds(told[-1:]) <= others | kinds(told[:-1]):
+            return False
+    return True
