@@ -154,6 +154,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.ends.giving_up import giving_up, in_order
         from forensics.facts.ends.killed_pods import with_killed_pods
         from forensics.facts.ends.killed_running import with_killed_running
+        from forensics.facts.ends.listed_pods import with_listed_pods
         from forensics.facts.ends.process_ends import process_ends, standing, stopped_rest
         from forensics.facts.ends.stopped_pods import with_stopped_pods
         from forensics.facts.waits.held_processes import with_dead
@@ -161,6 +162,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         ends = standing(process_ends(self.events, stopped_rest(self.events, self.expected)))
         ends = with_dead(in_order(ends, giving_up(self.events, self.identity, self.clocks)), self.tables)
         ends = with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
+        ends = with_listed_pods(ends, self.events, self.tables, self.waited_ranks, self.expected)
         ends = with_killed_running(ends, self.events, self.tables, self.expected or self.seen)
         ends = with_stopped_pods(ends, self.events, self.expected or self.seen)
         return with_ended_at_rest(ends, self.stacks, self.tables)

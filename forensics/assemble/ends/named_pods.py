@@ -8,17 +8,25 @@ import polars as pl
 from forensics.assemble.starts.apart import own_logs
 from forensics.assemble.who.identity import hosts_of_ranks, short_host
 from forensics.model.told import has_kind
+from parsers.scheduling.pod_list import POD_LISTED
 from parsers.schema.tables import TableName, Tables
 
 _OF_PRINTER = '"of": "printer"'
 _POD = r'"object": "pod/([^"]{1,253})"'
+_LISTED = r'"listed": "([^"]{1,253})"'
 
 
 def with_named_pods(tables: Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same; `names_ranks` of what is said of a pod of the job."""
     events = tables["events"]
-    if not has_kind(events, "scheduler"):
+    is_listed = (pl.col("code") == POD_LISTED).fill_null(False)
+    has_list = events.select(is_listed.any()).item()
+    if not (has_list or has_kind(events, "scheduler")):
         return dict(tables)
+    if has_list:  # whoever printed a list tells nothing of itself
+        of_list = pl.col("detail").str.contains(_LISTED).fill_null(False)
+        of_whom = (pl.when(~of_list).then(name).alias(name) for name in ("rank", "rank_space"))
+        events = events.with_columns(of_whom)
     is_of_printer = (pl.col("kind") == "scheduler") & pl.col("detail").str.contains(_OF_PRINTER, literal=True)
     is_own = (is_of_printer & pl.col("rank").is_not_null()).fill_null(False)
     events = events.with_columns(
@@ -27,8 +35,9 @@ def with_named_pods(tables: Tables, identity: pl.DataFrame) -> dict[TableName, p
     )
     tables = {**tables, "events": events}
     machine = pl.when(pl.col("detail").str.contains(_OF_PRINTER, literal=True)).then("host")
-    of_whom = pl.coalesce(pl.col("detail").str.extract(_POD, 1), machine)
-    pod = pl.when(pl.col("kind") == "scheduler").then(of_whom)
+    told_pod = pl.coalesce(pl.col("detail").str.extract(_POD, 1), machine)
+    listed = pl.when(is_listed).then(pl.col("detail").str.extract(_LISTED, 1))
+    pod = pl.when(pl.col("kind") == "scheduler").then(told_pod).otherwise(listed)
     named = events.select(pod.alias("pod"))["pod"]
     if named.null_count() == len(named):
         return dict(tables)
