@@ -1,9 +1,13 @@
 """How Ray says that a worker process ended."""
 
+from pathlib import Path
+
 import pytest
 
+from parsers import read
 from parsers.scheduling.ray import PARSER
 from tests.lines import lines
+from tests.sources import written
 
 _CAUSES = "Worker unexpectedly exits. Some common causes include: (1) the OOM killer, (2) it crashed due to SIGSEGV."
 
@@ -65,3 +69,15 @@ def test_the_raylet_tells_whom_it_kills_for_memory(text: str, pid: int | None) -
 def test_where_a_driver_tells_the_address_the_kill_is_of_that_host() -> None:
     text = "Worker IP address: 10.0.0.7 Worker port: 37083 Worker PID: 4711 Worker exit type: NODE_OUT_OF_MEMORY"
     assert PARSER.parse(lines(text, host="driver"))["events"].select("host", "pid").row(0) == ("10.0.0.7", 4711)
+
+
+@pytest.mark.parametrize("form", ["(Fit pid={pid}, ip={host}) ", "(Tuned Fit pid={pid}, ip={host}) "])
+def test_who_introduces_itself_behind_pid_and_host_does_not_name_the_host(tmp_path: Path, form: str) -> None:
+    seats = [(f"10.7.0.{4 + at // 2}", 880 + 3 * at) for at in range(4)]
+    heads = [form.format(host=host, pid=pid) for host, pid in seats]
+    table = [f"(Driver pid=70) - (node_id=ab{host[-1]}, ip={host}, pid={pid}) world_rank={at}, local_rank={at % 2}, node_rank={at // 2}" for at, (host, pid) in enumerate(seats)]  # fmt: skip
+    rows = [f"{head}iter={at} ce={5 - at / 9:.3f}" for at in range(4) for head in heads]
+    said = f"{heads[0]}Setting up process group for: env:// [rank=0, world_size=4]"
+    told = read(written(tmp_path, {"driver.log": [said, *table, *rows]})).tables["ranks"]
+    assert sorted({*told.select("rank", "pid").drop_nulls().iter_rows()}) == [*enumerate(pid for _, pid in seats)]
+    assert {*told.select("rank", "host").drop_nulls().iter_rows()} <= {*enumerate(host for host, _ in seats)}

@@ -37,7 +37,7 @@ from parsers.who.told.documented import of_one_name
 from parsers.who.told.keyed_records import keyed_records
 from parsers.who.told.looked_up import looked_up
 from parsers.who.told.rosters import files_of, rosters
-from parsers.who.told.told_lines import Line, introduced, statements, told_in_lines
+from parsers.who.told.told_lines import introduced, line_of, statements, told_in_lines
 from parsers.who.told.told_names import as_processes, claims_of, documents, told_names
 from parsers.who.told.told_pairs import told_pairs
 from parsers.who.told.told_shares import introductions_of, with_shares
@@ -59,7 +59,7 @@ def _heard(sources: Sequence[Source]) -> tuple[Known, frozenset[str]]:
     begun, collectors = begun_by(sampled, others)
     named = told_names(read := [*documents(sources)])
     said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named)))
-    lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
+    lines = [line_of(path, one) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, introductions_of(said) | {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)

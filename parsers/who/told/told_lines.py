@@ -21,6 +21,7 @@ from parsers.schema.node_ranks import with_node
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.who.lines.beginnings import Said
 from parsers.who.lines.introductions import REPORT
 from parsers.who.told.logged_tables import logged_tables
 from parsers.who.told.mapped_ranks import mapped_ranks, told_ranges
@@ -60,6 +61,12 @@ class Line(NamedTuple):
     host: str | None
     raw: str
     text: str
+
+
+def line_of(path: str, one: Said) -> Line:
+    """A line of a file; what stands before it may name a process by its pid and its host, `(Worker pid=40, ip=10.0.0.1)`: then the host says nothing of who speaks."""
+    is_of_process = "pid=" in one.raw[: len(one.raw) - len(one.line.text)]
+    return Line(path, one.number, None if is_of_process else one.line.host, one.raw, one.line.text)
 
 
 class Statement(NamedTuple):
