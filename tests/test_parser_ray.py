@@ -73,11 +73,19 @@ def test_where_a_driver_tells_the_address_the_kill_is_of_that_host() -> None:
 
 @pytest.mark.parametrize("form", ["(Fit pid={pid}, ip={host}) ", "(Tuned Fit pid={pid}, ip={host}) "])
 def test_who_introduces_itself_behind_pid_and_host_does_not_name_the_host(tmp_path: Path, form: str) -> None:
-    seats = [(f"10.7.0.{4 + at // 2}", 880 + 3 * at) for at in range(4)]
-    heads = [form.format(host=host, pid=pid) for host, pid in seats]
-    table = [f"(Driver pid=70) - (node_id=ab{host[-1]}, ip={host}, pid={pid}) world_rank={at}, local_rank={at % 2}, node_rank={at // 2}" for at, (host, pid) in enumerate(seats)]  # fmt: skip
-    rows = [f"{head}iter={at} ce={5 - at / 9:.3f}" for at in range(4) for head in heads]
-    said = f"{heads[0]}Setting up process group for: env:// [rank=0, world_size=4]"
-    told = read(written(tmp_path, {"driver.log": [said, *table, *rows]})).tables["ranks"]
-    assert sorted({*told.select("rank", "pid").drop_nulls().iter_rows()}) == [*enumerate(pid for _, pid in seats)]
-    assert {*told.select("rank", "host").drop_nulls().iter_rows()} <= {*enumerate(host for host, _ in seats)}
+    """Rank 0 is on the driver's host at first, which Ray names nowhere, and after a restart on the other one."""
+    lines: list[str] = []
+    for driver, first in ((70, 880), (71, 940)):
+        hosts = ("10.7.0.4", "10.7.0.5")[:: 1 if first == 880 else -1]
+        seats = [(hosts[at // 2], first + 3 * at) for at in range(4)]
+        heads = [form.format(host=host, pid=pid).replace(", ip=10.7.0.4", "") for host, pid in seats]
+        lines.append(f"{heads[0]}Setting up process group for: env:// [rank=0, world_size=4]")
+        lines.append(f"(Driver pid={driver}) Started distributed worker processes: ")
+        lines += [
+            f"(Driver pid={driver}) - (node_id=ab{host[-1]}, ip={host}, pid={pid}) world_rank={at}, local_rank={at % 2}, node_rank={at // 2}"
+            for at, (host, pid) in enumerate(seats)
+        ]
+        lines += [f"{head}iter={at} ce={5 - at / 9:.3f}" for at in range(4) for head in heads]
+    told = read(written(tmp_path, {"driver.log": lines})).tables["ranks"]
+    expected = {(at, first + 3 * at) for first in (880, 940) for at in range(4)}
+    assert {*told.select("rank", "pid").drop_nulls().iter_rows()} == expected
