@@ -253,7 +253,7 @@ class _Family:
         if _IS_PID.search(label):
             return True
         text, end = self._rows[0].said.line.text, self._ends[at]
-        if min(column) < PID or _TOTAL.match(text, end) or _THINGS.match(text, end):
+        if min(column) < PID or _TOTAL.match(text, end) or (_THINGS.match(text, end) and not self._is_at_head(at)):
             return False
         if any(_printed(row) - {number} for row, number in zip(self._rows, column, strict=True)):
             return False  # what stands before the words is the process's
@@ -324,7 +324,7 @@ class _Family:
         if len({*self._where_}) > 1:
             of_place = [] if local is None else self._columns[local]
             follow = [at for at in whole if go_on(self._where_, self._columns[at], of_place)]
-            whole = follow or [at for at in whole if not may_count_arrivals(self._rows, at)]
+            whole = follow or [at for at in whole if self._is_at_head(at) or not may_count_arrivals(self._rows, at)]
         # what stands before the words is whose they are; others, what it was given
         whole = [at for at in whole if self._is_at_head(at)] or whole
         return self._the_one(whole)

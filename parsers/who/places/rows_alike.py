@@ -210,7 +210,7 @@ def leave_out(rows: Sequence[Row], column: int, said: Begun) -> bool:
 
 def may_count_arrivals(rows: Sequence[Row], column: int) -> bool:
     """May a column of lines of several places count who has come, `joined, 3 of 8`? Unless one came clearly before somebody of a smaller number, as clocks
-    tell; but one who hands numbers out says them first, `3 of 6 goes to node9`, and `r3` is what somebody is called."""
+    tell, or no clock does; but one who hands numbers out says them first, `3 of 6 goes to node9`, and `r3` is what somebody is called."""
     if all(_GLUED.search(row.said.line.text[: row.ends[column]]) for row in rows):
         return False
     if len({row.said.file for row in rows}) == 1 and all(_is_before_names(row, column) for row in rows):
@@ -218,7 +218,9 @@ def may_count_arrivals(rows: Sequence[Row], column: int) -> bool:
     times = [row.said.line.time_ns for row in sorted(rows, key=lambda row: row.numbers[column])]
     known = [time for time in times if time is not None]
     latest = accumulate(known, max)
-    return len(known) < len(rows) or all(so_far - time <= _SKEW_NS for so_far, time in zip(latest, known, strict=True))
+    return len(known) == len(rows) and all(
+        so_far - time <= _SKEW_NS for so_far, time in zip(latest, known, strict=True)
+    )
 
 
 def go_on(places: Sequence[str | None], numbers: Sequence[int], local: Sequence[int]) -> bool:
