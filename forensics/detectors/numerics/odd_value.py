@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from math import isfinite, nan
 from typing import Any
 
+import polars as pl
+
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import of_batch, roll_back
 from forensics.facts.figures.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of
@@ -54,6 +56,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     is_first |= found.is_of_peers and not said & GRADIENT  # a gradient may have come from who learns
     with_experts = has_experts(case.tables)  # who lost it may have been sent it
     is_first |= found.is_proven or (found.is_ahead and not with_experts) or is_its_own(found)
+    is_first |= with_experts and _has_loss(case, found)  # what it was sent would have gone on to that
     alone = names is None and (case.is_data_parallel or is_first)
     is_of_all = not said.isdisjoint(("loss", "losses")) and are_of_all(case.tables, case.job_told_of)
     may_be_others = with_experts or is_divided(case.tables) or is_of_all
@@ -107,6 +110,13 @@ def _actions(case: Case, found: OddValue, cause: Cause) -> tuple[Action, ...]:
 def _said(found: OddValue) -> frozenset[str]:
     said = frozenset(words_of(called(found)))
     return said - _READS if said & MADE else said
+
+
+def _has_loss(case: Case, found: OddValue) -> bool:
+    """Is the loss of the rank a number in the step in which a figure of it was none?"""
+    steps = case.tables["steps"].filter((pl.col("rank") == found.rank) & (pl.col("step") == found.step))
+    losses = steps["loss"].drop_nulls()
+    return bool(losses.len()) and bool(losses.is_finite().all())
 
 
 def _cause(found: OddValue) -> Cause:
