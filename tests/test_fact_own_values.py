@@ -218,3 +218,16 @@ def test_losses_of_several_works_tell_no_layout(tmp_path: Path, names: tuple[str
         lines = [f"rank {rank} step {at} {names[rank // 2]} {value}" for at, value in enumerate(told)]
         (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
     assert [*analyze(tmp_path).verdict.ranks] == named
+
+
+@pytest.mark.parametrize("call", ["expert {0} output absmax {1:.4f} nonfinite {2}", "expert.{0} out_absmax {1:.4f} nonfinite {2}"])  # fmt: skip
+def test_what_one_expert_gives_was_made_where_it_is(tmp_path: Path, call: str) -> None:
+    """All lose the loss in the step in which one expert's output is no number: it went to all."""
+    for rank in range(4):
+        lines = []
+        for step in range(8):
+            bad = 512 if step > 4 and rank == 3 else 0
+            lines.append(f"rank={rank} step={step} {call.format(rank, 0.7 + 0.01 * ((3 * rank + step) % 7), bad)}")
+            lines.append(f"rank={rank} step={step} loss={'nan' if step > 4 else f'{2 + 0.1 * rank - 0.05 * step:.4f}'}")
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    assert [*analyze(tmp_path).verdict.ranks] == [3]

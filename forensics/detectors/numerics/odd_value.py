@@ -13,6 +13,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import of_batch, roll_back
+from forensics.facts.figures.given_out import AN_EXPERT
 from forensics.facts.figures.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of
 from forensics.facts.figures.own_values import are_of_all, has_experts, is_divided
 from forensics.facts.figures.passed_on import lost_first
@@ -56,7 +57,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     is_first |= found.is_of_peers and not said & GRADIENT  # a gradient may have come from who learns
     with_experts = has_experts(case.tables)  # who lost it may have been sent it
     is_first |= found.is_proven or (found.is_ahead and not with_experts) or is_its_own(found)
-    is_first |= with_experts and _has_loss(case, found)  # what it was sent would have gone on to that
+    # What it was sent would have gone on to its loss; and what one expert gives was made where that is.
+    is_first |= with_experts and (_has_loss(case, found) or AN_EXPERT.search(called(found)) is not None)
     alone = names is None and (case.is_data_parallel or is_first)
     is_of_all = not said.isdisjoint(("loss", "losses")) and are_of_all(case.tables, case.job_told_of)
     may_be_others = with_experts or is_divided(case.tables) or is_of_all

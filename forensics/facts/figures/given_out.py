@@ -22,7 +22,9 @@ from parsers.text.sides import GIVEN, side_of
 
 _BECOMES = regex(r"(?:-{1,2}>|=>|→|⇒)\s*$")
 _TELLS = rf"(?i){'|'.join(sorted(GIVEN))}|->|=>|→|⇒"  # of all rows, those that may
-_AN_EXPERT = regex(r"(?i)(?:^|[^a-z])experts?[ ._:#/=(\[-]{0,3}[#\d]")
+AN_EXPERT = regex(
+    r"(?i)(?:^|[^a-z])experts?[ ._:#/=(\[-]{0,3}[#\d…]"
+)  # one of them: what it gives was made where it is
 _TOLD = ("rank", "step", "microbatch", "of", "file", "line", "time_ns")
 
 
@@ -53,7 +55,7 @@ def given_out(tables: Tables, job: frozenset[int]) -> OddValue | None:
     if len(makers) != 1 or _is_back(later, job):
         return None
     [made] = makers
-    if has_experts(tables) and not _AN_EXPERT.search(made["of"]):
+    if has_experts(tables) and not AN_EXPERT.search(made["of"]):
         return None
     name, value = made["given"][0]
     row = {column: made[column] for column in _TOLD} | {"name": name, "value": value}
