@@ -15,6 +15,7 @@ import msgspec
 import polars as pl
 
 from parsers.schema.tables import TableName, Tables
+from parsers.text.layouts import DIVIDED, OF_EXPERTS
 from parsers.text.patterns import regex
 
 _STEPS = 5  # with a finite loss of most ranks, for ranks to share it
@@ -27,7 +28,7 @@ _ROUNDED = 5e-4  # of a loss, between the largest and the least of all ranks: th
 _OUTLIER = 1e6  # times the loss of the others, or 1 where that is less
 _ONES = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
 _EXPERTS = ("expert_model_parallel_size", "expert_parallel_size", "ep_size", "moe_ep_size")
-_MANY = ("experts", "num_experts", "num_moe_experts")
+_MANY = (OF_EXPERTS, "num_experts", "num_moe_experts")
 _OF_EXPERTS = (
     r"(?i)(?:^|[^a-z])(?:moe|experts?|routers?|dispatch(?:ed)?|a2a|all[_-]?(?:to|2)[_-]?all|unpermuted?)(?:[^a-z]|$)"
 )
@@ -187,7 +188,7 @@ def is_divided(tables: Tables) -> bool:
     """Whether anything tells of an axis along which ranks share the work on one sample."""
     settings = tables["settings"]
     larger = pl.col("name").is_in(_DIVIDED) & ~pl.col("value").is_in(["0", "1", "None"])
-    return bool(settings.filter(larger | (pl.col("name") == "divided")).height)
+    return bool(settings.filter(larger | (pl.col("name") == DIVIDED)).height)
 
 
 def are_of_all(tables: Tables, job: frozenset[int]) -> bool:
