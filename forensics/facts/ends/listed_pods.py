@@ -1,4 +1,4 @@
-"""Whom a list of pods tells to have been killed for memory: `kubectl get pods` is what people gather first, and often all that they gather.
+"""Whom a list of pods tells to have been killed for memory: the list of pods is what people gather first, and often all that they gather.
 
     sft-master-0   0/1   Error       0   3h41m
     sft-worker-2   0/1   OOMKilled   0   3h41m
