@@ -88,6 +88,7 @@ NOT_AMONG_JOINED = (  # several ranks, one
     Form("{who} is not among those that reported that they joined", "{who} 未上报加入"),
 )
 ENDED_BEFORE = Form("{who} ended with an error before the count was given up", "{who} 在放弃计数之前已因错误退出")
+ENDED_ON_THE_WAY = Form("{who} ended with an error before it had come to the key-value store", "{who} 在连上 rendezvous store 之前已因错误退出")
 NOT_SAID_WHO = Said("the lines do not say who was missing", "日志行未说明缺少谁")
 NOT_REACHED = (  # several hosts, one
     Form(
@@ -105,6 +106,7 @@ ROOM_FOR = Form("what the cluster has no room for: {pods}", "集群无法容纳�
 QUOTED = Form("“{line}”", "“{line}”")
 LOGS_OF_MISSING = Said("logs of the ranks that never joined", "未加入的 rank 的日志", "log")
 WAITED_FOR_STORE = Form("{who} waited for the key-value store until a timeout", "{who} 等待 rendezvous store 直至超时")
+ALL_OTHERS = Said("all others", "其他所有 rank")
 LOST_STORE = Form(
     "{who} lost the connection to the key-value store; the process that holds it ended or its host failed",
     "{who} 与 rendezvous store 的连接中断：持有它的进程已退出，或其主机故障",

@@ -6,8 +6,8 @@
     [4711] ERROR gave up: Traceback (most recent call last):       the traceback begins within the record
 
 Its other lines, until the class that was raised and what is linked to it, are told without a speaker right behind it. Below a record's only line they
-are so where each head of the file that tells no speaker stands below such a record of an error, and the logs have several: else what interpreters print stands
-there, too, of whoever ended. A head with an empty line below it is a logger's rendering (loguru), of its record anyway. What raised it must not be who began them.
+are so where each head of the file that tells no speaker stands below such a record of an error, and the logs have several, or the same one says another
+error right behind it: else what interpreters print stands there, too, of whoever ended. A head with an empty line below it is a logger's rendering (loguru), of its record anyway. What raised it must not be who began them.
 
 Fooled by: records of errors without what was caught, and right behind each what the interpreter prints of another process, nowhere else in a file.
 """
@@ -50,7 +50,7 @@ def with_carried(lines: pl.DataFrame) -> pl.DataFrame:
     links = text.str.contains(_LINK).cast(pl.Int64).cum_sum()
     own = own.with_columns(is_below.fill_null(value=False).alias("_below"), links.over("_record").alias("_links"))
     is_only_so = (~is_bare | pl.col("_below") | (pl.col("_links") > 0)).all().over("file")
-    is_only_so &= pl.col("_below").sum() >= _SEVERAL
+    is_only_so &= (pl.col("_below").sum() >= _SEVERAL) | _is_closed(own)
     is_class = ~pl.col("_first") & ~pl.col("_head") & text.str.contains(r"^[^\s>]") & ~text.str.contains(_LINK)
     own = own.with_columns(is_class.alias("_class"))
     classes = pl.col("_class").cast(pl.Int64).cum_sum().shift(1, fill_value=0)
@@ -66,3 +66,14 @@ def with_carried(lines: pl.DataFrame) -> pl.DataFrame:
     )
     others = lines.filter(~pl.col("file").is_in(files.implode()))
     return pl.concat([others, own.select(lines.columns)])
+
+
+def _is_closed(own: pl.DataFrame) -> bool:
+    """Does whoever says the record above a head say another error right behind what stands below it?"""
+    records = own.group_by("_record", maintain_order=True).agg(
+        pl.col("file", "raw", "line", *_SPEAKER).first(), pl.col("_below").any(), pl.col("line").last().alias("_last")
+    )
+    after = records.shift(-1)
+    is_same = pl.all_horizontal(records[name].eq_missing(after[name]) for name in ("file", *_SPEAKER))
+    is_next = records["_below"] & (records["_last"] + 1 == after["line"])
+    return any(level_of(raw) in LOUD for raw in after.filter(is_next & records.select(is_same).to_series())["raw"])

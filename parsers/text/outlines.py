@@ -10,7 +10,7 @@
     {"RANK": "3"}                    JSON, also with what Python prints instead
 
 Nothing is executed and no tag followed. What an anchor names (`x-train: &train`) is read again where it stands for something (`<<: *train`). A name that comes again at the outermost level
-begins another document (`---` does, too). What has another form is no outline.
+begins another document (`---` does, too, and a command that somebody typed, `$ kubectl describe pod llm-0`, with its answer below it). What has another form is no outline.
 """
 
 from collections.abc import Iterator
@@ -39,6 +39,7 @@ _COMMENT = regex(r"\s#.*$")
 _ANCHOR = regex(r"&(?P<name>[\w-]{1,80})")
 _ALIAS = regex(r"\*([\w-]{1,80})")
 _ALIASES = regex(r"\[?(?:\*[\w-]{1,80},?\s{0,4}){1,16}\]?")
+_TYPED = regex(r"(?:\W?[\w.-]{1,40}@[\w.-]{1,80}[^$#%>]{0,80})?[$%>] [a-z./].*")
 _MERGE = "<<"
 _MOST = 256  # aliases that are followed
 _MARKS = ("#", ";", "//", "%")
@@ -118,7 +119,7 @@ class _Outline:
         if self._text is not None and indent > self._text.indent and not is_list and not _KEY.match(text):
             self._leaf(number, self._text.path, text)
             return True
-        if text in ("---", "..."):
+        if text in ("---", "...") or _TYPED.fullmatch(text):
             self._begin()
             return True
         if not indent and (section := _SECTION.fullmatch(text)):

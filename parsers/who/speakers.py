@@ -29,6 +29,7 @@ from parsers.who.places.host_names import launched_hosts
 from parsers.who.places.regrouped import is_anew, standing
 from parsers.who.processes.process_table import process_table, worlds_told
 from parsers.who.processes.process_variables import pids_of_variables
+from parsers.who.scripts.loops import IN_TURN, hosts_in_turn
 from parsers.who.scripts.message_calls import message_calls
 from parsers.who.scripts.renamed import renamed
 from parsers.who.told.contradicted import contradicted
@@ -36,6 +37,7 @@ from parsers.who.told.counted_columns import counted_columns
 from parsers.who.told.documented import of_one_name
 from parsers.who.told.keyed_records import keyed_records
 from parsers.who.told.looked_up import looked_up
+from parsers.who.told.own_names import of_own_names
 from parsers.who.told.rosters import files_of, rosters
 from parsers.who.told.told_lines import introduced, line_of, statements, told_in_lines
 from parsers.who.told.told_names import as_processes, claims_of, documents, told_names
@@ -91,13 +93,15 @@ def _heard(sources: Sequence[Source]) -> tuple[Known, frozenset[str]]:
     labels = without_other_sites({p: own for one in learnt for p, own in one.labels.items()}, told)
     engines, shards = engine_labels(said, ranks, labels)
     claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
-    claims += [*more.claims, *dialled(said), *message_calls(sources, said), *pids_of_variables(said, whole.world)]
+    claims += [*more.claims, *dialled(said), *message_calls(sources, said), *pids_of_variables(said, whole.world, table.hosts)]
     claims += pids_of_records(said, names)
     claims += hosts_before(said, table, claims)
+    claims += [{"host": host, "how": IN_TURN, "file": path} for path, own in said.items() for host in hosts_in_turn(own)]
     claims += gone_processes(said, names, table.where, whole.world or table.size)
     ranks = files_of_pids(said, claims, whole.processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said, names.disputed), **whole.documented(names)}
     files = of_one_name(files, names)
+    files |= of_own_names(said, names, ranks | files, whole.processes)
     size, unknown = whole.world or table.size, [one for one in (*sampled, *others) if one.path not in ranks]
     ranks, claims = with_shares(unknown, size, ranks, claims)
     columns = counted_columns([one for one in unknown if one.path not in ranks], size)

@@ -16,6 +16,7 @@ from forensics.assemble.starts.called_absent import STORE_BARRIER, eliminated, j
 from forensics.assemble.starts.left_out import COUNTED
 from forensics.assemble.starts.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.assemble.starts.unreached import OTHERS
+from forensics.assemble.who.clocks import SECOND_NS
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.rows.error_words import names_bridge, tells_setting
@@ -48,6 +49,7 @@ _QUOTED = 160
 _SHOWN = 3  # of those that were put nowhere
 _TOLD = ("rank", "rank_space", "host", "names_hosts", "code", "text")
 _ODD: Mapping[Address, Cause] = {"another": "config_drift", "the same": "network_fault", "unknown": "store_timeout"}
+_APART_NS = 15 * SECOND_NS  # by which the clocks of hosts may differ
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
 
@@ -245,7 +247,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_SHOWN]
     return Finding(
         cause=("rank_absent" if named else "store_timeout") if begun else at_start,
-        ranks=() if hosts else named,
+        ranks=tuple(sorted(rank for rank, host in case.host_of_rank.items() if host in hosts)) if hosts else named,
         hosts=hosts,
         suspect_ranks=() if hosts or named else unseen,
         undecided=() if hosts or named else ("culprit_among_missing",) if unseen else ("membership_unknown",),
@@ -308,7 +310,21 @@ def _unreachable(case: Case, missing: list[dict[str, Any]]) -> tuple[str, ...]:
     return tuple(sorted(named - set(map(short_host, spoke))))
 
 
+def _ended_before(case: Case, silent: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """How those ended who did so before anybody had waited in vain, where all others did, and ended after it: whom the store waited for had gone."""
+    told = [row for row in rows(case.events, "exit") if row["severity"] == "error" and row["time_ns"] is not None]
+    last = {rank: row for row in told if (rank := own_rank(row)) is not None}
+    waited = [row["time_ns"] for row in silent]
+    if case.has_begun or {*last} != ({*case.expected} or {*range(len(last))}) or None in waited:
+        return []
+    gone = [row for row in last.values() if row["time_ns"] < min(waited) - _APART_NS]
+    others = {(row["file"], row["pid"]) if (rank := own_rank(row)) is None else rank for row in silent}
+    return gone if _DEAD_AFTER * len(gone) <= len(last) == len(gone) + len(others) else []
+
+
 def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
+    if ended := _ended_before(case, silent):
+        return _never_came(ended, silent)
     waiting = sorted({rank for row in silent if (rank := own_rank(row)) is not None})
     unseen = tuple(rank for rank in _unseen(case) if rank not in waiting)
     who = ranks_text(waiting) if waiting else words.A_PROCESS
@@ -331,6 +347,21 @@ def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
         ),
         collect=(words.STORE_RECORDS,),
         summary=sentence(text, "" if gone else words.LOST_BEFORE if not begun and unseen else words.NOT_IN_RECORDS),
+    )
+
+
+def _never_came(ended: Sequence[Mapping[str, Any]], silent: Sequence[Mapping[str, Any]]) -> Finding:
+    """Who ended on the way to a store, for which all others waited until they gave up."""
+    ranks = tuple(sorted(rank for row in ended if (rank := own_rank(row)) is not None))
+    text = words.ENDED_ON_THE_WAY(who=ranks_text(ranks))
+    waited = words.WAITED_FOR_STORE(who=words.ALL_OTHERS)
+    return Finding(
+        cause="missing_ranks",
+        ranks=ranks,
+        claims=(Claim(text, "for", refs(ended)), Claim(waited, "for", refs(silent))),
+        first_anomaly=FirstAnomaly(rank=ranks[0], op="init", signature="missing_members"),
+        collect=(words.LOGS_OF_MISSING,),
+        summary=words.NEVER_STARTED(what=joined((text, waited), "; ")),
     )
 
 

@@ -38,7 +38,8 @@ _MARKS = (
 )  # behind a word
 _TAGS = r"(?:\[[A-Za-z][\w. -]{0,40}\]){0,2}"  # what else a logger tells of the process, as its thread
 _TAG = rf"(?:{_TAGS}\[(?P<pid>\d{{1,10}})\]{_TAGS})?"
-_BESIDE = 4  # words in a bracket
+_BESIDE = 4  # words in a bracket, besides a stamp
+_IN_STAMP = regex(_TIME)
 _AT_STAMP, _AT_LEVEL = (regex(rf" {{0,8}}{one} {{1,8}}(?=\S)") for one in (_STAMP, _LEVEL))
 _AT_BRACKET = regex(rf" {{0,8}}(?:\[({_WORDS})\]|\(({_WORDS})\)|<({_WORDS})>|\{{({_WORDS})\}}):? ?")
 _AT_RULE = regex(r" {0,4}[-–—|:·]{1,2} {1,4}(?=\S)")
@@ -110,7 +111,8 @@ def heads_of(text: str) -> Iterator[Head]:
 
 def _one_of(words: Sequence[str], other: str) -> Iterator[str]:
     """Patterns of few words, of which one each is the value."""
-    for place in range(len(words) if len(words) <= _BESIDE else 0):
+    told = sum(_IN_STAMP.fullmatch(word) is None for word in words)
+    for place in range(len(words) if told <= _BESIDE else 0):
         yield " {1,8}".join([*[other] * place, _GROUP, *[other] * (len(words) - place - 1)])
 
 

@@ -114,6 +114,7 @@ class Places:
         self._by_suffix()
         self._by_tables(said)
         self._by_folders(paths)
+        self._by_stems(paths)
         self._inside = self._told_inside(said)
 
     def join(self, one: str, other: str) -> None:
@@ -394,6 +395,15 @@ class Places:
                 for folder, name in whole.items():
                     self._same[folder] = folder
                     self.join(folder, name)
+
+    def _by_stems(self, paths: Iterable[str]) -> None:
+        """What a file alone is called, and a folder in it, are one place: `tmux-gpu-p03.txt`, `gpu-p03/log/workerlog.1`."""
+        folders = folders_alike(paths) & self.names
+        for name in sorted(self.names - self._words - folders) if folders else ():
+            parts = [found.span() for found in _PART.finditer(name)]
+            held = {name[begin:end] for begin, _ in parts for _, end in parts if begin < end} & folders
+            if len(held) == 1:
+                self.join(name, held.pop())
 
     def join_known(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Joins the names of each pair, of which one is known."""
