@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from forensics import TOOL_NAME, __version__
 from forensics.assemble.runs.attempts import attempts_of
 from forensics.assemble.runs.register import Program, of_program, program_of, programs
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.case_of import case_of
 from forensics.detectors import DETECTORS
@@ -24,6 +23,7 @@ from forensics.model.commands import Surroundings
 from forensics.model.errors import NotALayout
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import Bundle, FindingRow, Incident, Passages, Tool
 from forensics.model.incident import Evidence as EvidenceRow
 from forensics.model.networks import Networks

@@ -8,8 +8,9 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.identity import HIGHEST_RANK, hosts_of_ranks
+from forensics.assemble.who.identity import HIGHEST_RANK
 from forensics.model.expected import NOTHING_EXPECTED, Expected
+from forensics.model.hosts import hosts_of_ranks
 from forensics.model.names import SymptomKind
 from forensics.model.tolerances import BUILT_IN, Tolerances
 from parsers.schema.tables import TableName

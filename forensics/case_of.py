@@ -45,9 +45,8 @@ from forensics.assemble.who.told_lines import without_lines
 from forensics.case import Case
 from forensics.facts.ends.recovered_errors import recovered_errors, with_recovered
 from forensics.model.tolerances import BUILT_IN, Tolerances
+from parsers.schema.event_kinds import CALL, DIALS, PRINTED, TELLS
 from parsers.schema.tables import TableName
-from parsers.who.places.dialled import DIALS, TELLS
-from parsers.who.scripts.message_calls import CALL, PRINTED
 
 
 def case_of(

@@ -23,10 +23,10 @@ from polars.testing import assert_frame_equal
 import parsers
 from parsers.archive import archives, members
 from parsers.archive.bundle import open_bundle
-from parsers.archive.path_hints import Hints, hints
 from parsers.schema.evidence import BundleError
 from parsers.schema.parser import FileParser, LineParser, Source
 from parsers.schema.tables import TABLE_NAMES, Tables, table
+from parsers.text.path_hints import Hints, hints
 
 FILES = {
     "a/rank_0.log": b"one\nneedle two\n",

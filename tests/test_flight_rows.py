@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parsers
-from parsers.flight import flight_columns, flight_rows
-from parsers.flight.flight_columns import OPERATION_KEYS
-from parsers.pytorch import flight_recorder
+from parsers.pytorch import flight_columns, flight_recorder, flight_rows
+from parsers.pytorch.flight_columns import OPERATION_KEYS
 from parsers.schema.merging import merge
 from parsers.schema.parser import Source
 from tests.flight_dumps import dump, entry, pickled

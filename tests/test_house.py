@@ -28,7 +28,7 @@ MODULES = sorted(
     path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "node_modules" not in path.parts
 )
 SIMULATOR = sorted((ROOT / "samples" / "simulator").rglob("*.py"))
-READING = ("text", "schema", "forms", "archive", "who", "flight", "engine")  # imports only to the left
+READING = ("text", "schema", "forms", "archive", "who", "engine")  # imports only to the left
 FORMATS = [
     path
     for path in MODULES

@@ -5,7 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from forensics.assemble.who.identity import globalise, identify, short_host, short_hosts
+from forensics.assemble.who.identity import globalise, identify
+from forensics.model.hosts import short_host, short_hosts
 from parsers.schema.tables import TABLE_NAMES, TableName, table
 
 GROUP = {"group": "7", "members": [8, 24, 40], "members_space": "global", "size": 3, "file": "fr", "record": 0}

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers.flight import safe_pickle
-from parsers.flight.safe_pickle import Cut, Refused, loads
+from parsers.pytorch import safe_pickle
 from parsers.pytorch.flight_recorder import PARSER
+from parsers.pytorch.safe_pickle import Cut, Refused, loads
 from parsers.schema.parser import HEAD_BYTES, Source
 from parsers.schema.tables import SCHEMAS, Tables, stack_frames
 
@@ -334,7 +334,7 @@ def test_hostile_files_are_unread_or_harmless(data: bytes, capfd: pytest.Capture
 def test_bombs_stay_below_a_limit_of_the_process() -> None:
     """The real limit, in a process of its own: what is refused must not even be asked of the system."""
     script = (
-        "import sys, resource; import parsers.flight.safe_pickle as s; data = sys.stdin.buffer.read()\n"
+        "import sys, resource; import parsers.pytorch.safe_pickle as s; data = sys.stdin.buffer.read()\n"
         "limit = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() + (256 << 20)\n"
         "resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
         "try: print(type(s.loads(data)))\nexcept s.Refused as error: print(error)"

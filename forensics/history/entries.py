@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from forensics.assemble.who.identity import short_host
+from forensics.model.hosts import short_host
 from forensics.model.incident import Incident
 from forensics.model.past import PastIncident, origin_of
 from forensics.model.said import encoded

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from forensics.assemble.who.identity import short_host
+from forensics.model.hosts import short_host
 from forensics.model.past import Past, PastIncident
 
 _VERSION = 1

@@ -1,7 +1,7 @@
 """Facts of tables that hold nothing: what is so then is declared beside the fact, and not worked out by a hundred questions
 to empty tables. Most bundles fill a few of the tables, with events of a few kinds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -46,3 +46,8 @@ def told_by(
         return asked
 
     return declared
+
+
+def counted(templates: Iterable[str]) -> dict[str, int]:
+    """Template → how many lines of the sample are such, of a row's `templates`."""
+    return {text: int(count) for count, _, text in (one.partition(" × ") for one in templates)}

@@ -6,7 +6,6 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.durations.phase_times import are_of_kernels
 from forensics.facts.hosts.link_sorts import link_sort
@@ -17,6 +16,7 @@ from forensics.model.causes import CAUSES
 from forensics.model.commands import Surroundings, drain_node
 from forensics.model.drawn import Views
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import (
     Action,
     Alternative,

@@ -8,8 +8,8 @@ import polars as pl
 
 from forensics.assemble.runs.register import Program
 from forensics.assemble.who.host_names import names_of_hosts
-from forensics.assemble.who.identity import short_host
 from forensics.facts.rows.line_templates import complaints
+from forensics.model.hosts import short_host
 from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, World
 from forensics.model.incident import Program as ProgramRow
 from forensics.model.texts import iso, range_list, ranges

@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.facts.ends.relaunches import relaunches
 from forensics.facts.settings.setting_ranges import is_out_of_range
+from forensics.model.hosts import short_host
 from forensics.model.incident import EnvironmentRow
 from forensics.model.said import Said, joined
 from forensics.model.texts import RANK, RANKS, ranges

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from forensics.case import Case
-from forensics.facts.durations.spent import SECOND_NS, Spent
+from forensics.facts.durations.spent import Spent
 from forensics.model.incident import Incident
 from forensics.model.ledger import AttemptRow, ChainLink, Interval, Ledger, PhaseTime
 from forensics.model.middle import median
@@ -20,6 +20,7 @@ from forensics.model.said import Said
 from forensics.model.texts import ranks_text
 from forensics.views.recovery import NOTHING, Recovery, chain, recovery
 from forensics.words import views as words
+from parsers.text.stamps import SECOND_NS
 
 _PLANNED = ("preempted", "stopped_by_hand", "time_limit")
 _FAILED = ("hang", "crash", "launch", "numerics")

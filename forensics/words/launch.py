@@ -88,7 +88,10 @@ NOT_AMONG_JOINED = (  # several ranks, one
     Form("{who} is not among those that reported that they joined", "{who} 未上报加入"),
 )
 ENDED_BEFORE = Form("{who} ended with an error before the count was given up", "{who} 在放弃计数之前已因错误退出")
-ENDED_ON_THE_WAY = Form("{who} ended with an error before it had come to the key-value store", "{who} 在连上 rendezvous store 之前已因错误退出")
+ENDED_ON_THE_WAY = Form(
+    "{who} ended with an error before it had come to the key-value store",
+    "{who} 在连上 rendezvous store 之前已因错误退出",
+)
 NOT_SAID_WHO = Said("the lines do not say who was missing", "日志行未说明缺少谁")
 NOT_REACHED = (  # several hosts, one
     Form(

@@ -37,11 +37,11 @@ from parsers.archive.members import (
     open_unfolded,
     open_zipped,
 )
-from parsers.archive.path_hints import hints
 from parsers.archive.rewritten import Form, rewritten
 from parsers.schema.evidence import BundleError
 from parsers.schema.limits import Budget, Limits, Share
 from parsers.schema.parser import HEAD_BYTES, STREAM_ERRORS, Passed, Source
+from parsers.text.path_hints import hints
 from parsers.text.patterns import regex
 from parsers.text.stamps import YEAR_BYTES
 

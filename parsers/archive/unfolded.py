@@ -11,9 +11,9 @@ from itertools import islice, takewhile
 import polars as pl
 from msgspec.structs import asdict, replace
 
-from parsers.archive.path_hints import hints
 from parsers.schema.parser import Source
 from parsers.schema.tables import Tables
+from parsers.text.path_hints import hints
 from parsers.text.patterns import regex
 
 _ENDING = regex(r"\.(?:gz|zst|bz2|xz)\Z")

@@ -19,12 +19,12 @@ from typing import Any
 import polars as pl
 
 from parsers.forms.reading import integers, pairs_of, whole
-from parsers.pytorch.op_types import operation
 from parsers.schema.lines import claimed, event, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
+from parsers.text.op_types import operation
 from parsers.text.patterns import regex
 
 _YES, _NO = frozenset(("1", "true", "yes")), frozenset(("0", "false", "no"))

@@ -1,7 +1,7 @@
 """What the lines of a file look like that nobody recognised: templates of a sample."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 
 from parsers.engine.secrets import mask_all
 from parsers.text.patterns import regex
@@ -25,11 +25,6 @@ def templates(sample: Mapping[int, str], recognised: Set[int]) -> list[str]:
             counts[_without_digits(text)[:200]] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [f"{count} × {template}" for template, count in ordered[:_MOST]]
-
-
-def counted(templates: Iterable[str]) -> dict[str, int]:
-    """Template → how many lines of the sample are such, of a row's `templates`."""
-    return {text: int(count) for count, _, text in (one.partition(" × ") for one in templates)}
 
 
 def template(text: str) -> str:

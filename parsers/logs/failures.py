@@ -37,7 +37,6 @@ from parsers.forms.records import Record, record
 from parsers.logs.ends import CUT, FOLLOWERS, each_end, end, joined, without_followers
 from parsers.logs.known import columns_of
 from parsers.numerics import bad_values
-from parsers.pytorch.op_types import spoken
 from parsers.pytorch.raised import derived, raised
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter
 from parsers.schema.parser import LineParser
@@ -45,6 +44,7 @@ from parsers.schema.rules import LINE_CHARACTERS, pci
 from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.bars import BAR
+from parsers.text.op_types import spoken
 from parsers.text.patterns import regex
 from parsers.training.step_figures import figures
 from parsers.training.told_values import rows_of_lines

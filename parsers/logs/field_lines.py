@@ -27,13 +27,14 @@ import polars as pl
 
 from parsers.forms.reading import whole
 from parsers.scheduling.exit_rows import exit_row
+from parsers.schema.event_kinds import CLOSING, LAST_STEP
 from parsers.schema.lines import claimed, event, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.counted_lines import counted
-from parsers.training.progress import CLOSED, CLOSING, LAST_STEP
+from parsers.training.progress import CLOSED
 from parsers.training.step_figures import figures, is_unnamed
 
 

@@ -27,13 +27,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from parsers.forms.reading import pairs_of, whole
-from parsers.pytorch.op_types import spoken
 from parsers.schema.event_kinds import STILL
 from parsers.schema.lines import Row, event, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
+from parsers.text.op_types import spoken
 from parsers.text.patterns import regex
 
 _TIME = (

@@ -18,9 +18,9 @@ from typing import Any
 
 from parsers.forms import framings
 from parsers.forms.reading import integers, whole
-from parsers.pytorch.op_types import operation
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
+from parsers.text.op_types import operation
 
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "rank": ("rank", "global_rank"),

@@ -21,10 +21,10 @@ from typing import Any
 import polars as pl
 
 from parsers.forms.reading import integers
-from parsers.pytorch.op_types import operation
 from parsers.schema.lines import Row, claimed, event, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
+from parsers.text.op_types import operation
 from parsers.text.patterns import regex
 
 _N = r"\d{1,18}"

@@ -35,6 +35,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.schema.event_kinds import RENDEZVOUS, WORKERS
 from parsers.schema.lines import Row, claimed, event, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
@@ -55,8 +56,6 @@ _RENDEZVOUS = regex(
     r"|rendezvous[\w' -]* timed out"
 )
 _ENDED = regex(r"worker group successfully finished")
-RENDEZVOUS = "elastic rendezvous"  # `how` of what an agent tells of its ranks
-WORKERS = "workers"  # the code of a job_end that an agent says of all that it started
 _RESTART = regex(r"Worker group (?P<code>FAILED|UNHEALTHY)\b.*will restart")
 _FIELD = regex(r"^\s*(time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(.*)$")
 _RANK = regex(r"^(-?\d{1,18}) \(local_rank: (-?\d{1,18})\)")

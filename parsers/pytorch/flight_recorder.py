@@ -34,8 +34,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.flight import flight_rows, safe_pickle
-from parsers.flight.flight_columns import (
+from parsers.pytorch import flight_rows, safe_pickle
+from parsers.pytorch.flight_columns import (
     OPERATION_KEYS,
     group_of,
     int_or_none,

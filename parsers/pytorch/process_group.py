@@ -29,13 +29,13 @@ from typing import Any
 import polars as pl
 
 from parsers.forms.reading import integers
-from parsers.pytorch.op_types import operation
 from parsers.pytorch.watchdog_reports import Reports, Said, reports
 from parsers.schema.event_kinds import MISMATCH
 from parsers.schema.lines import PRINTER, Row, claimed, event, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, table, tables_of
 from parsers.text.group_prefix import member
+from parsers.text.op_types import operation
 from parsers.text.patterns import regex
 
 _N = r"\d{1,18}"

@@ -14,10 +14,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.pytorch.op_types import operation
 from parsers.schema.lines import PRINTER, TEXT_CHARACTERS
 from parsers.schema.tables import conform, table
 from parsers.text.group_prefix import member
+from parsers.text.op_types import operation
 from parsers.text.patterns import regex
 
 FEWEST = 100  # lines: fewer cost less one by one

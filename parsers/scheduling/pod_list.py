@@ -21,12 +21,12 @@ import re
 
 import polars as pl
 
+from parsers.schema.event_kinds import POD_LISTED
 from parsers.schema.lines import TEXT_CHARACTERS, event
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
-POD_LISTED = "pod_listed"
 _ROWS = 2000  # of one list
 _HEADER = regex(r"(?:^|\s)(?P<namespace>NAMESPACE\s+)?NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE\b")
 _ROW = regex(

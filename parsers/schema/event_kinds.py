@@ -1,10 +1,20 @@
-"""Which kinds of events there are (tables.py, `events.kind`), and what each means."""
+"""Which kinds of events there are (tables.py, `events.kind`), and what each means; codes, phases and ways that readers and the analysis know by one name."""
 
 from collections.abc import Mapping
 
 STILL = "stood_still"  # `code` of a heartbeat_lost that somebody says of the job, not of the process that prints it
 ATTEMPTS = "counted_attempts"  # code of an event other: its printer tries the same thing again and again
 MISMATCH = "collective_mismatch"  # code of what a library says of members that bring different calls
+POD_LISTED = "pod_listed"
+NO_RANK = "process of no rank"
+BAR = "tqdm"  # the framework of a row whose step is the count of a progress bar, or of batches in an epoch
+CLOSING, LAST_STEP = "closing", "last_step"  # codes of a job_end that is one only if all ranks close alike
+MEAN = "mean"  # the phase of a row that tells what steps took since the last such line, and counts these lines
+RENDEZVOUS = "elastic rendezvous"  # `how` of what an agent tells of its ranks
+WORKERS = "workers"  # the code of a job_end that an agent says of all that it started
+DIALS, TELLS = "dials", "tells an address"  # by its words where somebody looks for others; in any other words
+CALL, PRINTED = "message call", "prints a number"
+IN_TURN = "host of a script"
 EVENT_KINDS: Mapping[str, str] = {
     "exit": "a process ended; code = exit code, or the name of the signal",
     "closing_signal": "the launcher stopped a process that was still alive: a victim",

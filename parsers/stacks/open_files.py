@@ -8,7 +8,7 @@
     /run/tr/slot3.pid:55390                                               and files in which a launcher keeps the number of a process, as grep prints them
 
 Only what it writes: of a link its mode says so, of lsof the letter behind the number. Table `ranks`, a row for each process and file without a rank: `pid`, `host`, `name` = the
-file; `local_rank` where the file's path tells one (parsers/archive/path_hints.py) and no other file of that process another.
+file; `local_rank` where the file's path tells one (parsers/text/path_hints.py) and no other file of that process another.
 
 Printed by: ls of coreutils on /proc; lsof.
 Versions: any of Linux.
@@ -20,12 +20,12 @@ from typing import Any
 
 import polars as pl
 
-from parsers.archive.path_hints import hints
 from parsers.forms.headed import places_above
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.stacks.placed import once_by_file
+from parsers.text.path_hints import hints
 from parsers.text.patterns import regex
 
 HOW, KEPT = "open file", "pid file"

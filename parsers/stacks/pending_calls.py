@@ -19,10 +19,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from parsers.forms.reading import csv_cells, json_object, text_lines, whole
-from parsers.pytorch.op_types import spoken
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
+from parsers.text.op_types import spoken
 from parsers.text.patterns import regex
 
 _FEWEST = 3  # processes

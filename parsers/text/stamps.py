@@ -20,9 +20,10 @@ NONE: Stamp = (None, None)
 YEAR_BYTES = 8192  # of a file that are looked at for years
 _AHEAD, _MONTHS_OF_A_YEAR = 4, 12  # months that a log goes on after the stamps at its beginning, at the most
 LAST_YEAR = 2200
+SECOND_NS = 1_000_000_000
 EARLIEST_NS = 946_684_800_000_000_000  # 2000-01-01: a clock that stands before it was never set, and tells no time
-LATEST_NS = (LAST_YEAR - 1970) * 366 * 86_400 * 1_000_000_000  # no time beyond is believed; it fits 64 bits
-DAY_NS = 15 * 3600 * 1_000_000_000  # another day whatever the zones, which differ by 14 hours at most
+LATEST_NS = (LAST_YEAR - 1970) * 366 * 86_400 * SECOND_NS  # no time beyond is believed; it fits 64 bits
+DAY_NS = 15 * 3600 * SECOND_NS  # another day whatever the zones, which differ by 14 hours at most
 
 
 class Around(NamedTuple):

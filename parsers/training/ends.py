@@ -4,11 +4,12 @@ from typing import Any
 
 import polars as pl
 
+from parsers.schema.event_kinds import CLOSING, LAST_STEP
 from parsers.schema.lines import event
 from parsers.schema.tables import empty, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
-from parsers.training.progress import BARE_END, CLOSING, COUNT, LAST_STEP, Said, whole
+from parsers.training.progress import BARE_END, COUNT, Said, whole
 
 INIT, OF_INIT = rf"\binit done pid={COUNT}", ("init done pid=",)
 _BAD_LOSS = (

@@ -18,13 +18,13 @@ from typing import Any
 
 import polars as pl
 
+from parsers.schema.event_kinds import CLOSING
 from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
-from parsers.training.progress import CLOSING
 
 _LIMIT = r"(?:max(?:imum)?|total|limit|target|of|last|final|num|n)(?:_?(?:steps|iters|iterations|updates))?"
 _TWICE = regex(r"(?i)(?<![\w./:-])(?P<done>\d{1,15}) {0,2}(?:/|of|out of) {0,2}(?P<total>\d{1,15})(?![\w/]|[.:-]\d)")

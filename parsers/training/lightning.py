@@ -14,9 +14,10 @@ Source: the progress bars of Lightning and NeMo; tqdm.
 
 import polars as pl
 
+from parsers.schema.event_kinds import BAR
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform
-from parsers.training.progress import BAR, COUNT, NUMBER, number, rows, whole, with_reporter
+from parsers.training.progress import COUNT, NUMBER, number, rows, whole, with_reporter
 
 _BAR = rf"[0-9]{{1,3}}%\|[^|]{{0,200}}\|\s*{COUNT}/[0-9]{{1,15}} \[[^\]]{{0,60}}?(?:s/it|it/s|\?it/s), .{{0,2000}}?[Ll]oss[A-Za-z0-9_]*="
 _LOSSES = ("reduced_train_loss", "train_loss_step", "train_loss", r"(?:train/)?[Ll]oss")

@@ -30,6 +30,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.schema.event_kinds import NO_RANK
 from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import integer
@@ -38,7 +39,6 @@ from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.lines.introductions import Introduction, bus_in, introduction
 
-NO_RANK = "process of no rank"
 BEFORE_WORDS = "prefixes"  # both stand before the words
 _CHARACTERS = 2000
 _RANK = regex(r"(?<![\w-])(?:global[_ ]?)?rank ?[=:] ?(\d{1,7})\b", re.I)

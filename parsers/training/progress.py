@@ -10,15 +10,12 @@ from parsers.text.stamps import EARLIEST_NS, LATEST_NS
 from parsers.training.replica_values import checksum, learning_rate
 
 NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+))"
-BAR = "tqdm"  # the framework of a row whose step is the count of a progress bar, or of batches in an epoch
-CLOSING, LAST_STEP = "closing", "last_step"  # codes of a job_end that is one only if all ranks close alike
 # The last words of a program, with how long it took: an end only where its steps are told by the same speaker.
 BARE_END = r"(?i:all done|done|finished|completed)(?i:[ ,:]+(?:(?:in|after|took|total)[ :]+)?[0-9][0-9.:]*(?: ?(?:s|secs?|seconds|m|mins?|minutes|h|hours))?)?[.!]?\s*$"
 _WHOLE = r"(?:all|the|of|on|is|has|training|train|trainer|run|job|fit|program|script|steps|iterations|updates|epochs|successfully|normally|cleanly)"
 _OVER = r"(?:done|finished|completed?|ended|end)"
 # The whole message of a record that says so, of all of the work and of no part of it.
 CLOSED = rf"(?i)(?!end(?:ed)?\W*$)(?:{_WHOLE}[ _,:.-]{{1,3}}){{0,5}}{_OVER}(?:[ _,:.-]{{1,3}}(?:{_WHOLE}|{_OVER})){{0,6}}[.!]?"
-MEAN = "mean"  # the phase of a row that tells what steps took since the last such line, and counts these lines
 COUNT = r"([0-9]{1,15})"
 _NAMED_SCALE, _BARE_SCALE = r"\b(?:loss|amp|grad)[_ ]scale[\s=:]+", r"(?:^|[\s,;|(])scaler?[\s=:]+"
 _CHANGED = r"(?:\s*(?:->|=>|→)\s*|\s+to\s+)"

@@ -44,6 +44,7 @@ import re
 
 import polars as pl
 
+from parsers.schema.event_kinds import BAR, MEAN
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, empty, table
 from parsers.text.patterns import regex
@@ -52,7 +53,7 @@ from parsers.text.vocabulary import COPIES
 from parsers.training import reduced_losses
 from parsers.training.ends import INIT, OF_INIT, happenings
 from parsers.training.line_figures import beside_losses
-from parsers.training.progress import BAR, COUNT, MEAN, NUMBER, Said, number, rows, scale, whole, with_reporter
+from parsers.training.progress import COUNT, NUMBER, Said, number, rows, scale, whole, with_reporter
 from parsers.training.told_values import of_line, rows_of_lines
 
 _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"

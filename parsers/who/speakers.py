@@ -6,6 +6,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from parsers.schema.event_kinds import IN_TURN
 from parsers.schema.naming import aliased, names_of
 from parsers.schema.parser import PATH, Source
 from parsers.who.labels.engine_labels import engine_labels
@@ -17,8 +18,8 @@ from parsers.who.learnt.from_zero import from_zero, of_one_size
 from parsers.who.learnt.known import Known
 from parsers.who.learnt.own_numbers import own_numbers
 from parsers.who.learnt.turns import of_one_process
-from parsers.who.learnt.whole import SHAPE, Beginnings
-from parsers.who.lines.beginnings import begun_by, chosen
+from parsers.who.learnt.whole import Beginnings
+from parsers.who.lines.beginnings import SHAPE, begun_by, chosen
 from parsers.who.lines.introductions import Introduction
 from parsers.who.lines.word_heads import add_word_heads
 from parsers.who.linked.chains import NO_CHAINS, chains
@@ -29,7 +30,7 @@ from parsers.who.places.host_names import launched_hosts
 from parsers.who.places.regrouped import is_anew, standing
 from parsers.who.processes.process_table import process_table, worlds_told
 from parsers.who.processes.process_variables import pids_of_variables
-from parsers.who.scripts.loops import IN_TURN, hosts_in_turn
+from parsers.who.scripts.loops import hosts_in_turn
 from parsers.who.scripts.message_calls import message_calls
 from parsers.who.scripts.renamed import renamed
 from parsers.who.told.contradicted import contradicted
@@ -93,10 +94,17 @@ def _heard(sources: Sequence[Source]) -> tuple[Known, frozenset[str]]:
     labels = without_other_sites({p: own for one in learnt for p, own in one.labels.items()}, told)
     engines, shards = engine_labels(said, ranks, labels)
     claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
-    claims += [*more.claims, *dialled(said), *message_calls(sources, said), *pids_of_variables(said, whole.world, table.hosts)]
+    claims += [
+        *more.claims,
+        *dialled(said),
+        *message_calls(sources, said),
+        *pids_of_variables(said, whole.world, table.hosts),
+    ]
     claims += pids_of_records(said, names)
     claims += hosts_before(said, table, claims)
-    claims += [{"host": host, "how": IN_TURN, "file": path} for path, own in said.items() for host in hosts_in_turn(own)]
+    claims += [
+        {"host": host, "how": IN_TURN, "file": path} for path, own in said.items() for host in hosts_in_turn(own)
+    ]
     claims += gone_processes(said, names, table.where, whole.world or table.size)
     ranks = files_of_pids(said, claims, whole.processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said, names.disputed), **whole.documented(names)}

@@ -17,11 +17,12 @@ from typing import Any
 import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines
-from forensics.assemble.who.identity import short_hosts, short_of
+from forensics.model.hosts import short_hosts, short_of
+from parsers.schema.event_kinds import CLOSING, LAST_STEP
 from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.text.stamps import DAY_NS
-from parsers.training.progress import BARE_END, CLOSING, LAST_STEP
+from parsers.training.progress import BARE_END
 
 _BARE, _DIGITS = regex(BARE_END), regex(r"\d+")
 _PRINTER = ["file", "rank", "local_rank"]

@@ -7,7 +7,7 @@ these must be one.
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
+from forensics.model.hosts import short_host
 from parsers.kernel.volumes import CODE
 from parsers.knowledge import meaning
 from parsers.schema.tables import TableName, Tables

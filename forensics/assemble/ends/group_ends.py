@@ -6,8 +6,8 @@ speak in its log, where all of them run on one host: a log into which several ag
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_hosts
-from parsers.pytorch.elastic import WORKERS
+from forensics.model.hosts import short_hosts
+from parsers.schema.event_kinds import WORKERS
 from parsers.schema.tables import TableName, Tables
 
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
-from parsers.pytorch.op_types import operation
 from parsers.schema.tables import TableName, Tables, table
+from parsers.text.op_types import operation
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 

@@ -13,8 +13,7 @@ In the log of an agent that saw one of its processes fail, and stopped the other
 import polars as pl
 
 from forensics.assemble.who.identity import with_ranks
-from forensics.model.told import CONSEQUENCE
-from parsers.engine.unknown import counted
+from forensics.model.told import CONSEQUENCE, counted
 from parsers.pytorch.announced import ANNOUNCES
 from parsers.schema.tables import TableName, Tables
 

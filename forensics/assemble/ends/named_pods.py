@@ -6,9 +6,9 @@ from collections import defaultdict
 import polars as pl
 
 from forensics.assemble.starts.apart import own_logs
-from forensics.assemble.who.identity import hosts_of_ranks, short_host
+from forensics.model.hosts import hosts_of_ranks, short_host
 from forensics.model.told import has_kind
-from parsers.scheduling.pod_list import POD_LISTED
+from parsers.schema.event_kinds import POD_LISTED
 from parsers.schema.tables import TableName, Tables
 
 _OF_PRINTER = '"of": "printer"'

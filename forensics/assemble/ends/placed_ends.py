@@ -31,7 +31,8 @@ import polars as pl
 
 from forensics.assemble.ends.heard_names import HeardNames
 from forensics.assemble.ends.only_end import of_the_only_end
-from forensics.assemble.who.identity import ENDS, hosts_of_ranks, rank_of_file, short_host
+from forensics.assemble.who.identity import ENDS, rank_of_file
+from forensics.model.hosts import hosts_of_ranks, short_host
 from forensics.model.signals import signal_of
 from forensics.model.told import values
 from parsers.schema.tables import TableName, Tables, table

@@ -21,8 +21,8 @@ At the end of a file, or where a log tells one step of several, it may have been
 import polars as pl
 
 from forensics.model.told import has_kind
+from parsers.schema.event_kinds import BAR
 from parsers.schema.tables import TableName, Tables
-from parsers.training.progress import BAR
 
 _OF = ("file", "rank", "local_rank", "step")
 _MOMENT = ("rank", "time_ns")

@@ -17,7 +17,7 @@ from functools import partial
 import polars as pl
 
 from forensics.model.told import told_by
-from parsers.pytorch.elastic import RENDEZVOUS
+from parsers.schema.event_kinds import RENDEZVOUS
 from parsers.schema.tables import Tables
 
 _DISORDER = 3  # steps that ranks may be apart which print into one file

@@ -15,10 +15,11 @@ from typing import Any
 import polars as pl
 
 from forensics.assemble.starts.roll_calls import has_begun
-from forensics.assemble.who.identity import hosts_of_ranks
 from forensics.assemble.who.told_lines import speaker_of
+from forensics.model.hosts import hosts_of_ranks
+from parsers.schema.event_kinds import DIALS
 from parsers.schema.tables import TableName, Tables, table
-from parsers.who.places.dialled import DIALS, are_few
+from parsers.who.places.dialled import are_few
 
 REACHED, OTHERS = "reached", "came"  # in `detail`: what the others tried, and how many
 _SOON = 4  # lines between this and what failed

@@ -20,7 +20,7 @@ import polars as pl
 
 from forensics.assemble.starts.apart import first_line
 from forensics.assemble.starts.roll_calls import has_begun
-from parsers.engine.unknown import counted
+from forensics.model.told import counted
 from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex
 

@@ -9,7 +9,7 @@ each, and tell all ranks of the job between them: in a log of several hosts a lo
 import polars as pl
 
 from forensics.assemble.who.identity import RANKED, beside, given_rank
-from parsers.pytorch.elastic import RENDEZVOUS
+from parsers.schema.event_kinds import RENDEZVOUS
 from parsers.schema.tables import TableName, Tables
 
 

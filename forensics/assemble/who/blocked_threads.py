@@ -6,7 +6,8 @@ that is a thread of one rank alone is that rank's, if that rank is known to run 
 
 import polars as pl
 
-from forensics.assemble.who.identity import given_rank, hosts_of_ranks, short_host
+from forensics.assemble.who.identity import given_rank
+from forensics.model.hosts import hosts_of_ranks, short_host
 from forensics.model.told import has_kind
 from parsers.schema.tables import TableName, Tables
 

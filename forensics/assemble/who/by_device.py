@@ -7,7 +7,8 @@ if that rank gave up waiting for others. Where each process sees one device only
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_hosts, with_ranks
+from forensics.assemble.who.identity import with_ranks
+from forensics.model.hosts import short_hosts
 from forensics.model.told import has_kind
 from parsers.schema.tables import TableName, Tables
 from parsers.who.places.job_table import HOW

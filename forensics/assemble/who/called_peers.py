@@ -20,10 +20,10 @@ import polars as pl
 
 from forensics.assemble.who.told_lines import speaker_of
 from forensics.model.frames import LIBRARY
+from parsers.schema.event_kinds import CALL, PRINTED
 from parsers.schema.tables import TableName, Tables
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.who.scripts.message_calls import CALL, PRINTED
 
 _MESSAGE = regex(r"(?i)(?:^|[\W_])(?:b|r|s|ss|p?mpi_[bsr]?)?(?P<op>send|recv|receive)(?:_\w{1,30})?$")
 _RANK, _SIZE = regex(r"(?i)(?:^|_)(?:rank|me|myid|my_?id|pid)$|rank"), regex(r"(?i)size|world|procs|nranks|^n$|^np$")

@@ -17,16 +17,16 @@ from functools import partial
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.identity import hosts_of_ranks, short_host
+from forensics.model.hosts import hosts_of_ranks, short_host
 from forensics.model.told import told_by
 from parsers.schema.tables import Tables
+from parsers.text.stamps import SECOND_NS
 
 FEWEST = 3
 _no_anchor = partial(pl.DataFrame, schema={"key": pl.String(), "clock": pl.String(), "time": pl.Int64()})
 TRANSPORT_NS = 1_000_000
 _SPREAD = 3 * 1.48  # three standard deviations, from the median of the absolute differences
 BOOT_BOUND_NS = 1_000_000_000  # a log prints the time of boot to the second
-SECOND_NS = 1_000_000_000
 _ZONE_NS = 1800 * SECOND_NS
 # The offsets of the tz database (2025b) that are no half hours: Nepal, Eucla, Chatham and its summer.
 _QUARTERS_NS = tuple(sign * minutes * 60 * SECOND_NS for minutes in (345, 525, 765, 825) for sign in (1, -1))

@@ -1,6 +1,6 @@
 """One name for each host: addresses and other names that the bundle says are of one place (parsers/who/processes/process_table.py) become the one that a person would
 call it by; what ends in the number of the one process there is a name of that process, as of its log, and no host's. Domains are left to
-`identity.short_host`."""
+`model.hosts.short_host`."""
 
 from collections.abc import Mapping
 

@@ -6,11 +6,10 @@ and local rank, by local rank on a single host). A number that a process group p
 is the default one.
 """
 
-from functools import lru_cache
-
 import polars as pl
 
 from forensics.assemble.who.numbered_files import numbered_files, told_world
+from forensics.model.hosts import short_host
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
 from parsers.schema.tables import TableName, Tables
@@ -54,29 +53,6 @@ def with_ranks(events: pl.DataFrame, told: pl.DataFrame, keys: list[str], is_ope
     joined = events.join(told, on=keys, how="left", maintain_order="left")
     filled = joined.with_columns(given_rank(pl.when(is_open).then("_rank")))
     return filled.select(events.columns).cast(events.schema)
-
-
-@lru_cache(maxsize=65_536)  # a job has thousands of hosts, and their names are asked millions of times
-def short_host(host: str) -> str:
-    """The first label alone counts as the same host; addresses are kept whole."""
-    return host if host.replace(".", "").isdecimal() or ":" in host else host.split(".", 1)[0]
-
-
-def short_hosts(column: str = "host") -> pl.Expr:
-    """The column by its first labels, as `short_host` has them, in words of polars: a function of Python is dear to begin with."""
-    return short_of(pl.col(column).cast(pl.String)).alias(column)
-
-
-def short_of(host: pl.Expr) -> pl.Expr:
-    """The same of any expression of text, such as an element of a list."""
-    is_address = host.str.contains(r"^[\d.]*\d[\d.]*$|:")
-    return pl.when(is_address).then(host).otherwise(host.str.extract(r"^([^.]*)"))
-
-
-def hosts_of_ranks(identity: pl.DataFrame) -> dict[int, str]:
-    """Rank → host, of the ranks whose host is known."""
-    told = zip(identity["rank"].to_list(), identity["host"].to_list(), strict=True) if identity.height else ()
-    return {rank: host for rank, host in told if host is not None}
 
 
 def identify(tables: Tables) -> pl.DataFrame:

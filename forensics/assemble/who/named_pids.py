@@ -15,7 +15,8 @@ from collections.abc import Mapping, Set
 
 import polars as pl
 
-from forensics.assemble.who.identity import ENDS, rank_of_file, short_host, short_hosts
+from forensics.assemble.who.identity import ENDS, rank_of_file
+from forensics.model.hosts import short_host, short_hosts
 from forensics.model.told import values
 from parsers.schema.tables import TableName, Tables, table
 from parsers.text.patterns import regex

@@ -36,8 +36,7 @@ from math import prod
 import polars as pl
 
 from forensics.assemble.figures.figure_pairs import figure_pairs
-from forensics.model.told import values
-from parsers.engine.unknown import counted
+from forensics.model.told import counted, values
 from parsers.schema.tables import Tables, spelled
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import NUMBER, counted_from_zero

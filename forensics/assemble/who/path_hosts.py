@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host, short_hosts
+from forensics.model.hosts import short_host, short_hosts
 from forensics.model.told import values
 from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, conform, spelled
 from parsers.text.patterns import regex

@@ -4,11 +4,11 @@ Alone it explains nothing: many a host fails a check and works. Where everybody 
 (verdict/judged/arbitrate.py joins the two), the tool's word is a second witness, and the test says what is broken.
 """
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.hosts.checks import host_checks, meaning
 from forensics.facts.rows.event_rows import refs
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.ref import Ref

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.hosts.hardware import Devices
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import BlastRadius, Device, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.ref import Ref

@@ -13,12 +13,12 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.ends.taken_places import NODE_FAILED
 from forensics.facts.rows.event_rows import Row, detail, of_kinds, refs, rows
 from forensics.graph.hang.blame import blames
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.said import joined, sentence
 from forensics.words import hardware as words

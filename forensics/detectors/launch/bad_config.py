@@ -18,12 +18,12 @@ import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines
 from forensics.assemble.starts.refused_values import REFUSED
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.rows.error_words import tells_setting, tells_versions
 from forensics.facts.rows.event_rows import Row, detail, own_rank, reference, refs, rows
 from forensics.model.commands import DEVICES_HERE, holder_of_port, taken_port
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.ref import Ref

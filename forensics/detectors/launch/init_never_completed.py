@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.rows.event_rows import detail, refs, rows
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.said import Said, joined

@@ -16,8 +16,6 @@ from forensics.assemble.starts.called_absent import STORE_BARRIER, eliminated, j
 from forensics.assemble.starts.left_out import COUNTED
 from forensics.assemble.starts.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.assemble.starts.unreached import OTHERS
-from forensics.assemble.who.clocks import SECOND_NS
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.rows.error_words import names_bridge, tells_setting
 from forensics.facts.rows.event_rows import (
@@ -37,6 +35,7 @@ from forensics.facts.waits.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
 from forensics.model.commands import HERE, events_of_pod, nodes, reach, way
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import Action, FirstAnomaly, to_do
 from forensics.model.names import Cause
 from forensics.model.said import joined, sentence
@@ -44,6 +43,7 @@ from forensics.model.texts import cut_middle, ranks_text
 from forensics.model.told import values
 from forensics.words import launch as words
 from parsers.text.connections import Unmade, is_within_a_host, why_unmade
+from parsers.text.stamps import SECOND_NS
 
 _QUOTED = 160
 _SHOWN = 3  # of those that were put nowhere

@@ -9,10 +9,10 @@ from collections.abc import Collection
 import polars as pl
 
 from forensics.assemble.starts.announced import PRINTED
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.rows.event_rows import host_of, of_kinds, refs
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.said import joined
 from forensics.model.texts import ranks_text

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.detectors.numerics.anomaly_rows import Row, ref, where
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import Growth, chance, fastest, growth_of
 from forensics.model.finding import Claim
+from forensics.model.hosts import short_host
 from forensics.model.incident import Action, Device, to_do
 from forensics.model.ref import Ref
 from forensics.model.said import Form, joined

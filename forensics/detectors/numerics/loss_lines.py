@@ -11,8 +11,8 @@ from forensics.facts.rows.event_rows import detail
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import losses as words
+from parsers.schema.event_kinds import BAR
 from parsers.schema.tables import Tables, spelled
-from parsers.training.progress import BAR
 from parsers.training.reduced_losses import REDUCED
 
 Row = Mapping[str, Any]

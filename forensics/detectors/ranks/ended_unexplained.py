@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.ends.process_ends import SIGNAL_CAUSES, ProcessEnd, is_stop
 from forensics.facts.ends.stopped_pods import stopped_objects
 from forensics.facts.ends.waiting import stuck_watchdogs
 from forensics.facts.rows.event_rows import detail, host_of, own_rank, refs, rows
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.said import Said, joined, sentence
 from forensics.model.signals import signal_of

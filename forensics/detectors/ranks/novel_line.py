@@ -9,10 +9,10 @@ from collections import defaultdict
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.rows.line_templates import files_of_templates
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.texts import cut_middle

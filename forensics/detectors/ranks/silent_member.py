@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.ends.given_up_calls import called, told_of_call
 from forensics.facts.rows.event_rows import detail, of_kinds, own_rank, refs, rows
@@ -29,6 +28,7 @@ from forensics.facts.waits.told_states import odd_state
 from forensics.graph.hang.standings import free, standings
 from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Cause, Reason
 from forensics.model.ref import Ref

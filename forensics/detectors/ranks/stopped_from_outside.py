@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.ends.process_ends import stopped_launchers
 from forensics.facts.ends.stopped_pods import stopped_pods
@@ -17,6 +16,7 @@ from forensics.facts.ends.taken_places import NODE_FAILED, is_of_another
 from forensics.facts.hosts.pods import pods_of
 from forensics.facts.rows.event_rows import Row, detail, own_rank, refs, rows
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import FirstAnomaly, to_do
 from forensics.model.names import Cause, Reason
 from forensics.model.said import Said, joined, sentence

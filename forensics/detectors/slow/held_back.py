@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_hosts
 from forensics.case import Case
 from forensics.facts.durations.phase_times import with_sort
 from forensics.facts.hosts.telemetry import Apart
+from forensics.model.hosts import short_hosts
 from parsers.kernel.nic import LINK_SPEED
 
 _INTERVALS = 3.0  # of the sampling, or of the printed steps, between the device's change and the job's

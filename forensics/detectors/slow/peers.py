@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.durations.outliers import Outlier
 from forensics.model.finding import Claim
+from forensics.model.hosts import short_host
 from forensics.model.names import Reason, Site
 from forensics.model.ref import Ref
 from forensics.model.said import Said, first_clause, joined

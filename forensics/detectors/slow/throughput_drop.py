@@ -26,8 +26,8 @@ from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import Said, first_clause, joined
 from forensics.words import slow as words
+from parsers.schema.event_kinds import MEAN
 from parsers.text.durations import way_of
-from parsers.training.progress import MEAN
 
 _PRINTERS = 64  # that are looked at: all ranks of a job keep the same pace
 _LEAST = 5  # points of a printed throughput; of plain step times

@@ -13,11 +13,11 @@ from forensics.facts.durations.progress import completed_last, newest
 from forensics.model.incident import Lost
 from forensics.model.taxonomy import RAN_OUT
 from parsers.schema.tables import Tables
+from parsers.text.stamps import SECOND_NS
 
 # Of a wait that ran out, or of another watchdog's shorter patience.
 _ECHOES = ("heartbeat_lost", "dump_signal", "desync")
 _ENDED = ("exit", "first_failure", "closing_signal", "exception", "bad_loss")
-_SECOND_NS = 1_000_000_000
 
 
 def cost(tables: Tables, events: pl.DataFrame, clocks: Clocks, written: Checkpoints) -> Lost:
@@ -43,6 +43,6 @@ def _stalled(events: pl.DataFrame, clocks: Clocks, steps: pl.DataFrame) -> float
         for kinds in (RAN_OUT, _ECHOES, _ENDED):
             first = after.filter(pl.col("kind").is_in(kinds))["time_ns"].min()
             if isinstance(first, int):
-                seconds = (first - last) / _SECOND_NS
+                seconds = (first - last) / SECOND_NS
                 return seconds if seconds > (clocks.skew_bound_s or 0.0) else None
     return None

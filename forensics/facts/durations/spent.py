@@ -23,9 +23,9 @@ from forensics.facts.rows.event_rows import of_kinds
 from forensics.model.middle import median
 from forensics.model.told import values
 from parsers.schema.tables import Tables
+from parsers.text.stamps import SECOND_NS
 
 Phase = Literal["launch", "training", "checkpoint", "evaluation", "pause", "stalled"]
-SECOND_NS = 1_000_000_000
 _PAUSE = 0.5  # of a step: what a step takes longer is noise up to here
 _MOST = 0.5  # of an initialisation: a part that is told by name
 _FEWEST = 3  # steps with a time, without which no median is told

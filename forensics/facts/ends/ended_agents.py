@@ -11,7 +11,7 @@ import polars as pl
 
 from forensics.facts.rows.event_rows import Row
 from forensics.facts.rows.places import OF_HOSTS
-from parsers.pytorch.elastic import WORKERS
+from parsers.schema.event_kinds import WORKERS
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 

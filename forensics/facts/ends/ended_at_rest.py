@@ -12,10 +12,10 @@ from itertools import pairwise
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.clocks import SECOND_NS
 from forensics.facts.ends.process_ends import ProcessEnd, as_stop
 from forensics.facts.ends.storage_waits import live_stacks
 from parsers.schema.tables import Tables
+from parsers.text.stamps import SECOND_NS
 
 _FEWEST = 3  # processes looked at
 _STEPS = 5  # the longest step as often, from the last one to a look

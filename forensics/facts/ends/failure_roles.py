@@ -32,11 +32,11 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.identity import short_host
 from forensics.facts.ends.lost_hosts import asked_in_vain
 from forensics.facts.ends.process_ends import How, ProcessEnd
 from forensics.facts.rows.error_words import is_library, tells_of_others, without_numbers
 from forensics.facts.rows.event_rows import detail
+from forensics.model.hosts import short_host
 from forensics.model.names import Cause
 from forensics.model.said import Said
 from forensics.words import facts as words

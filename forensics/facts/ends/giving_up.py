@@ -13,8 +13,8 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.assemble.who.clocks import Clocks
-from forensics.assemble.who.identity import hosts_of_ranks, short_host
 from forensics.facts.ends.process_ends import ProcessEnd
+from forensics.model.hosts import hosts_of_ranks, short_host
 from forensics.model.taxonomy import RAN_OUT
 
 Order = Literal["before", "after"]

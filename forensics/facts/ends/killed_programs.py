@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.identity import short_host
 from forensics.facts.ends.process_ends import ProcessEnd
 from forensics.facts.hosts.hardware import Record
 from forensics.facts.rows.error_words import may_be_rank
 from forensics.facts.rows.event_rows import detail
+from forensics.model.hosts import short_host
 from forensics.model.told import values
-from parsers.training.process_line import NO_RANK
+from parsers.schema.event_kinds import NO_RANK
 
 _SOON_NS = 3600 * 10**9  # until a request is given up
 

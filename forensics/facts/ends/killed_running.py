@@ -17,7 +17,6 @@ from typing import Any
 import polars as pl
 
 from forensics.assemble.starts.apart import numbered_lines, own_logs
-from forensics.assemble.who.clocks import SECOND_NS
 from forensics.facts.ends.process_ends import ProcessEnd, end_of
 from forensics.facts.rows.event_rows import detail, rows
 from forensics.facts.rows.line_templates import DAY_S, second_of_day
@@ -25,6 +24,7 @@ from forensics.model.names import Cause
 from parsers.schema.event_kinds import STILL
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
+from parsers.text.stamps import SECOND_NS
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.lines.prefixes import strip
 

@@ -12,7 +12,6 @@ from itertools import pairwise
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.clocks import SECOND_NS
 from forensics.facts.ends.failure_roles import FailureRole
 from forensics.facts.ends.process_ends import ProcessEnd
 from forensics.facts.hosts.hardware import Record
@@ -21,6 +20,7 @@ from forensics.facts.rows.event_rows import Row, detail, own_rank, rows
 from forensics.model.signals import signal_of
 from forensics.model.told import values
 from parsers.schema.tables import Tables
+from parsers.text.stamps import SECOND_NS
 
 _SOON_NS = 120 * SECOND_NS
 _STEPS = 5  # the longest step as often, from the last one to the kill

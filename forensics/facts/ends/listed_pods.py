@@ -19,12 +19,12 @@ from typing import Any
 import polars as pl
 
 from forensics.assemble.starts.apart import kinds, own_logs
-from forensics.assemble.who.clocks import SECOND_NS
 from forensics.facts.ends.process_ends import ProcessEnd
 from forensics.facts.rows.event_rows import detail, of_kinds, own_rank, reference
-from parsers.scheduling.pod_list import POD_LISTED
+from parsers.schema.event_kinds import POD_LISTED
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
+from parsers.text.stamps import SECOND_NS
 
 _KILLED, _FAILED, _DONE = "OOMKilled", "Error", "Completed"
 _LOST = ("peer_closed", "remote_error")

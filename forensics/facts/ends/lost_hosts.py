@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.assemble.who.clocks import SECOND_NS
-from forensics.assemble.who.identity import short_host
 from forensics.facts.ends.process_ends import ProcessEnd
 from forensics.facts.ends.taken_places import NODE_FAILED
 from forensics.facts.rows.error_words import tells_of_others
 from forensics.facts.rows.event_rows import Row, rows
+from forensics.model.hosts import short_host
 from parsers.text.patterns import regex
+from parsers.text.stamps import SECOND_NS
 
 _NAMES = regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]+")
 _LATE_NS = 120 * SECOND_NS  # by which who runs a node may notice its loss after the client that asks it

@@ -19,12 +19,13 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.clocks import SECOND_NS, Clocks
-from forensics.assemble.who.identity import short_host
+from forensics.assemble.who.clocks import Clocks
 from forensics.facts.ends.failure_roles import FailureRole
 from forensics.facts.ends.process_ends import By, ProcessEnd, end_of
 from forensics.facts.rows.event_rows import detail
+from forensics.model.hosts import short_host
 from forensics.model.names import Reason
+from parsers.text.stamps import SECOND_NS
 
 _ALIKE_NS = 1_000_000_000
 _FITS = ("stopped", "ended", "quoted")  # beside those that waited

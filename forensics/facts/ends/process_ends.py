@@ -16,7 +16,6 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.clocks import SECOND_NS
 from forensics.facts.ends.whose_memory import lost_worker
 from forensics.facts.rows.error_words import is_device_error
 from forensics.facts.rows.event_rows import detail, reference
@@ -26,6 +25,7 @@ from forensics.model.signals import VANISHED, signal_of
 from forensics.model.told import has_kind, values
 from parsers.schema.order import sort_if_needed
 from parsers.text.signals import ASKING
+from parsers.text.stamps import SECOND_NS
 
 How = Literal[
     "died", "gave_up", "lost", "unclear", "quoted", "stopped", "ended", "bad_loss", "failed", "followed"

@@ -23,7 +23,7 @@ from forensics.facts.ends.other_days import of_another_day
 from forensics.facts.ends.process_ends import BY_ITS_RUNTIME, is_stopped_launcher
 from forensics.facts.rows.hearsay import hearsay
 from forensics.model.told import has_kind
-from parsers.pytorch.elastic import WORKERS
+from parsers.schema.event_kinds import WORKERS
 from parsers.schema.tables import TableName, Tables
 
 # Never hardware: a device that reported an error goes on for a while; but a process that its runtime aborts does not. Never bad values: training goes on with NaN, but where a

@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.facts.ends.stopped_pods import orders_to_stop
 from forensics.facts.hosts.pods import pods_of
 from forensics.facts.rows.event_rows import Row, detail, rows
+from forensics.model.hosts import short_host
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.who.identity import hosts_of_ranks
 from forensics.facts.rows.event_rows import rows
+from forensics.model.hosts import hosts_of_ranks
 from forensics.model.told import values
 from parsers.schema.event_kinds import STILL
 

@@ -22,10 +22,11 @@ from typing import Any, Literal
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.clocks import SECOND_NS, Clocks, nearest_zone_ns
-from forensics.assemble.who.identity import hosts_of_ranks, short_host
+from forensics.assemble.who.clocks import Clocks, nearest_zone_ns
+from forensics.model.hosts import hosts_of_ranks, short_host
 from forensics.model.taxonomy import EVENTS
 from parsers.schema.tables import Tables
+from parsers.text.stamps import SECOND_NS
 
 When = Literal["before", "unknown", "apart"]
 _FAILED = (

@@ -13,10 +13,11 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.identity import names_a_place, short_host
+from forensics.assemble.who.identity import names_a_place
 from forensics.facts.hosts.anomaly_window import AnomalyWindow, When
 from forensics.facts.hosts.pods import ids_in, labelled_pods, pod_of_node, pods_of, pods_of_ids
 from forensics.facts.rows.event_rows import Row, detail, of_kinds, rows_to_keep
+from forensics.model.hosts import short_host
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
 from parsers.catalogues import described

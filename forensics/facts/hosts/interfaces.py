@@ -8,7 +8,7 @@ whatever it says.
 import polars as pl
 
 from forensics.assemble.starts.announced import announced
-from forensics.assemble.who.identity import short_hosts
+from forensics.model.hosts import short_hosts
 from parsers.schema.tables import Tables
 from parsers.text.connections import is_within_a_host
 

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.identity import short_hosts
 from forensics.facts.durations.outliers import spread_of, spreads_apart
 from forensics.facts.rows.event_rows import refs
+from forensics.model.hosts import short_hosts
 from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import Said

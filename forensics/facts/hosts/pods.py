@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.facts.rows.event_rows import detail, rows
+from forensics.model.hosts import short_host
 from parsers.scheduling.ended_containers import ID_OF_POD
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous

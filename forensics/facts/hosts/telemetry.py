@@ -21,10 +21,10 @@ from typing import Literal
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.identity import short_host, short_hosts
 from forensics.facts.durations.outliers import spread_of, spreads_apart
 from forensics.facts.durations.roles import Roles
 from forensics.facts.hosts.hardware import Devices
+from forensics.model.hosts import short_host, short_hosts
 from forensics.model.middle import lower_median, median
 from forensics.model.ref import Ref
 from forensics.model.said import Said

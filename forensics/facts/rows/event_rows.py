@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
+from forensics.model.hosts import short_host
 from forensics.model.ref import Ref
 from forensics.model.told import FEW, has_kind
 from parsers.schema.order import sort_if_needed

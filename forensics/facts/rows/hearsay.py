@@ -15,10 +15,10 @@ test or a drill in another rank's log, a report about another job. Marked as err
 
 import polars as pl
 
-from forensics.assemble.who.clocks import SECOND_NS
 from forensics.model.told import has_kind, values
-from parsers.pytorch.elastic import WORKERS
+from parsers.schema.event_kinds import WORKERS
 from parsers.schema.tables import Tables
+from parsers.text.stamps import SECOND_NS
 
 _EXITS = ("exit", "first_failure")
 _INTRODUCED = "introduction"  # `ranks.how` of what a process says of itself

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 
 import polars as pl
 
-from parsers.engine.unknown import counted
+from forensics.model.told import counted
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 

@@ -15,8 +15,8 @@ from math import comb
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.identity import short_host, short_hosts
 from forensics.facts.rows.event_rows import refs
+from forensics.model.hosts import short_host, short_hosts
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined
 from forensics.model.texts import first_of

@@ -2,11 +2,10 @@
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
+from forensics.model.hosts import short_host
 from forensics.model.told import values
+from parsers.schema.event_kinds import IN_TURN, NO_RANK
 from parsers.schema.tables import Tables
-from parsers.training.process_line import NO_RANK
-from parsers.who.scripts.loops import IN_TURN
 
 # What kernels, schedulers and tools print of hosts, whoever runs there.
 OF_HOSTS = (
@@ -14,7 +13,11 @@ OF_HOSTS = (
     "port_error", "storage_error", "segfault", "other", "scheduler", "node_check", "membership",
 )  # fmt: skip
 
-_OF_PROCESSES = ("node name", NO_RANK, IN_TURN)  # statements of `ranks` that tell no rank, and where a process of the job runs
+_OF_PROCESSES = (
+    "node name",
+    NO_RANK,
+    IN_TURN,
+)  # statements of `ranks` that tell no rank, and where a process of the job runs
 
 
 def job_hosts(tables: Tables, identity: pl.DataFrame) -> frozenset[str]:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.facts.rows.event_rows import reference
+from forensics.model.hosts import short_host
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.facts.rows.event_rows import reference
 from forensics.facts.waits.held_processes import Held, held_in_looks
 from forensics.facts.waits.stacks import SAMPLERS, classify, to_frames
+from forensics.model.hosts import short_host
 from forensics.model.names import Site
 from forensics.model.ref import Ref
 from parsers.schema.tables import Tables

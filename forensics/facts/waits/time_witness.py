@@ -20,8 +20,8 @@ from forensics.facts.waits.launched import Witness, launched_since
 from forensics.model.ref import Ref
 from forensics.words import facts as words
 from parsers.logs.given_up import round_times
-from parsers.pytorch.op_types import spoken
 from parsers.schema.tables import Tables, spelled
+from parsers.text.op_types import spoken
 
 GAVE_UP = (
     "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.facts.rows.event_rows import detail, host_of
 from forensics.graph.hang.digraph import Digraph
+from forensics.model.hosts import short_host
 from parsers.schema.tables import Tables
 from parsers.text.connections import is_within_a_host
 from parsers.who.places.alike_paths import ADDRESS

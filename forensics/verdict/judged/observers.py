@@ -13,11 +13,11 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.ends.process_ends import is_consequence, is_stop, without_echoes
 from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
+from forensics.model.hosts import short_host
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.taxonomy import EVENTS, RAN_OUT

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.ends.cut_off import cut_off
 from forensics.facts.ends.process_ends import in_thread, is_consequence, is_stop, stopped_launchers, without_echoes
@@ -23,6 +22,7 @@ from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import OpNode
 from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
+from forensics.model.hosts import short_host
 from forensics.model.names import SymptomKind
 from forensics.model.ref import Ref
 from forensics.model.taxonomy import CONSEQUENCES, EVENTS

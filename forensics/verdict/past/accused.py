@@ -1,7 +1,7 @@
 """Hosts and devices that an incident accuses, by themselves or through their ranks."""
 
-from forensics.assemble.who.identity import short_host
 from forensics.model.causes import CAUSES
+from forensics.model.hosts import short_host
 from forensics.model.incident import Incident
 from forensics.model.past import Thing
 

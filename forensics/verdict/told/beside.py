@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.ends.launch_class import launch_class
 from forensics.facts.ends.process_ends import OWN_CAUSES, is_consequence
@@ -15,6 +14,7 @@ from forensics.facts.rows.event_rows import Row, of_kinds, refs
 from forensics.facts.rows.locations import listed
 from forensics.facts.waits.unrecorded import unrecorded
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import Action
 from forensics.model.middle import median
 from forensics.model.names import Kind

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.hosts.checks import host_checks
 from forensics.facts.rows.event_rows import of_kinds
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.graph.numerics.tensor_rules import EQUAL_OUTPUTS
+from forensics.model.hosts import short_host
 from forensics.model.incident import Checked
 from forensics.model.names import Kind
 from forensics.model.said import Said

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.rows.event_rows import Row, reference
 from forensics.model.commands import device_at, pci_state
 from forensics.model.finding import Claim
+from forensics.model.hosts import short_host
 from forensics.model.incident import Action
 from forensics.model.said import Said
 from forensics.model.taxonomy import EVENTS

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.settings.odd_settings import At, OddSetting, explaining
 from forensics.facts.settings.setting_ranges import RANGES, OutOfRange, out_of_range
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import Action
 from forensics.model.said import Said, joined
 from forensics.words import advice

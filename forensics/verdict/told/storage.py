@@ -7,7 +7,6 @@ import re
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.ends.storage_waits import STORAGE_SITES
 from forensics.facts.rows.event_rows import Row, detail, host_of, refs
@@ -15,6 +14,7 @@ from forensics.facts.waits.stacks import classify, to_frames
 from forensics.model.causes.shared import STORES
 from forensics.model.commands import file_server, store
 from forensics.model.finding import Claim, Finding
+from forensics.model.hosts import short_host
 from forensics.model.incident import Action
 from forensics.model.names import ActionKind
 from forensics.model.texts import ranks_text

@@ -1,4 +1,4 @@
-"""Who speaks in a file, where nobody has taught its form: learnt from the beginnings of files, once per shape of name (`SHAPE`).
+"""Who speaks in a file, where nobody has taught its form: learnt from the beginnings of files, once per shape of name (`beginnings.SHAPE`).
 
 A **form** of labels (labels.py) is admitted whole or not at all:
 - nothing that tells the processes of its lines apart otherwise (an introduction, a printed rank, a launcher's task or local rank, a pid) disagrees: one number each;
@@ -53,7 +53,7 @@ from parsers.who.learnt.counts import (
 )
 from parsers.who.learnt.known import Known
 from parsers.who.learnt.tasks import LAUNCHER
-from parsers.who.lines.beginnings import Begun, Said, with_speakers
+from parsers.who.lines.beginnings import SHAPE, Begun, Said, with_speakers
 from parsers.who.lines.introductions import PROCESS, called_pids
 from parsers.who.places.job_table import Table
 from parsers.who.told.documented import documented
@@ -61,7 +61,6 @@ from parsers.who.told.told_lines import Statement
 from parsers.who.told.told_names import host_and_number
 from parsers.who.told.told_pairs import merged, ranks_of_names
 
-SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
 _RANK, _ROUNDS, _NUMBER = ("rank", "global_rank", "world_rank", "mpi_rank"), 2, regex(r"\d{1,10}")
 Rows = Sequence[tuple[int, str, Said]]  # number, what is behind it, the line
 _OF_ALL = ("dp", "ddp", "data", "replica", "global", "worker", *PROCESS)  # words before `5/8` of a world of 8

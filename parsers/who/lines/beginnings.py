@@ -18,6 +18,7 @@ from parsers.who.lines.heads import Head, heads_of
 from parsers.who.lines.introductions import Introduction, introduction
 from parsers.who.lines.launch_words import Launch, launch, tells_of_nodes
 
+SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
 _USUAL = 4  # every fourth line
 LINE = 2000  # characters of a line
 HEAD_LINES = 24  # so many tell a file's habits

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from parsers.archive.path_hints import hints
 from parsers.schema.calls import Call, call_of
 from parsers.schema.names import Told
+from parsers.text.path_hints import hints
 from parsers.text.unanimous import sole, unanimous
 from parsers.who.lines.beginnings import Begun
 from parsers.who.linked.closure import Proof, Token, by_chains, local_column, opposed, places_called, ranks_at

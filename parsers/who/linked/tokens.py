@@ -13,10 +13,10 @@ import re
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-from parsers.archive.path_hints import hints
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.rules import pci
 from parsers.text import vocabulary
+from parsers.text.path_hints import hints
 from parsers.text.patterns import regex
 from parsers.text.unanimous import begin_alike
 

@@ -13,10 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from parsers.schema.event_kinds import DIALS, TELLS
 from parsers.text.patterns import regex
 from parsers.who.lines.beginnings import Begun, Said
 
-DIALS, TELLS = "dials", "tells an address"  # by its words where somebody looks for others; in any other words
 _MEETING = regex(
     r"(?i)master|coordinator|rendezvous|rdzv|scheduler|leader|endpoint|\bjoin|\bdial|connect|tracker|(?:head|store|init|peer|hub|root)_?(?:addr|host|port|node|url|ip)"
 )

@@ -24,8 +24,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from parsers.archive.path_hints import hints
 from parsers.schema.labels import OF_GROUP
+from parsers.text.path_hints import hints
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import meaning_of, of_process, words_of

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from parsers.text.patterns import regex
 from parsers.who.lines.beginnings import Said
 
-IN_TURN = "host of a script"
 _LINES, _CHARACTERS, _FEWEST = 400, 1000, 2
 _MAY = ("RANK", "rank")
 _TURN = r"[\"']?(?:=| {1,3})[\"']?\$?\{?(?P<name>[A-Za-z_]\w{0,40})\}?(?![\w$(\[+*-])"

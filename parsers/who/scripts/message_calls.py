@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from parsers.schema.event_kinds import CALL, PRINTED
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.lines.beginnings import Begun, first_bytes
 
-CALL, PRINTED = "message call", "prints a number"
 _SUFFIXES = (".py", ".pyx", ".c", ".cc", ".cpp", ".cxx", ".cu", ".f90", ".jl", ".rs", ".go", ".java")
 _BYTES, _FILES, _CALLS, _LINES = 256 << 10, 256, 64, 6  # of a source; sources; calls of one; lines of a call
 _MESSAGE = regex(

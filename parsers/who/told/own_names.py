@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Set
 from parsers.schema.names import Names
 from parsers.text.patterns import regex
 from parsers.text.unanimous import sole, unanimous
-from parsers.who.lines.beginnings import Begun
-from parsers.who.learnt.whole import SHAPE
+from parsers.who.lines.beginnings import SHAPE, Begun
 
 _WORD = regex(r"[A-Za-z0-9](?:[\w.:/@+-]{0,250}[\w/])?")
 _DIGITS = regex(r"\d+")
@@ -21,7 +20,9 @@ _FEWEST = 2
 _LINE = 400  # characters
 
 
-def of_own_names(said: Begun, names: Names, ranks: Mapping[str, int], who: Callable[[str], Set[int | None]]) -> dict[str, int]:
+def of_own_names(
+    said: Begun, names: Names, ranks: Mapping[str, int], who: Callable[[str], Set[int | None]]
+) -> dict[str, int]:
     """Lines by path, who is called what, path → rank of those that are known → path → rank of others. `who`: the ranks that speak in a file."""
     shapes: defaultdict[str, list[str]] = defaultdict(list)
     for path in said:
@@ -54,7 +55,13 @@ def _of_shape(told: Mapping[str, Mapping[str, set[int]]], known: Mapping[str, in
         if sum(line in told[path] for path in known) >= _FEWEST
         and all(told[path].get(line, {rank}) == {rank} for path, rank in known.items())
     ]
-    pairs = ((path, rank) for path in told.keys() - known.keys() for line in own_lines for rank in told[path].get(line, ()))
+    pairs = (
+        (path, rank) for path in told.keys() - known.keys() for line in own_lines for rank in told[path].get(line, ())
+    )
     found = unanimous(pairs)
     taken = {*known.values()}
-    return {path: rank for path, rank in found.items() if rank not in taken and sole(p for p, r in found.items() if r == rank) == path}
+    return {
+        path: rank
+        for path, rank in found.items()
+        if rank not in taken and sole(p for p, r in found.items() if r == rank) == path
+    }

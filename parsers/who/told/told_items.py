@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from parsers.archive.path_hints import hints
 from parsers.schema.labels import OF_GROUP
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf, Path
+from parsers.text.path_hints import hints
 from parsers.text.patterns import regex
 from parsers.who.lines.introductions import Introduction, of_cluster, of_cluster_text
 from parsers.who.scripts.taken_numbers import made_of, name_of, taken

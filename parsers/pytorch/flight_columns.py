@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.flight.flight_rows import NUMBERS, Rows
+from parsers.pytorch.flight_rows import NUMBERS, Rows
 from parsers.schema.tables import stack_text
 from parsers.text.patterns import regex
 

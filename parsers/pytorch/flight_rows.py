@@ -20,8 +20,8 @@ from typing import Any
 
 import msgspec
 
-from parsers.flight.flight_cycles import FEW, Cycle
-from parsers.flight.safe_pickle import MAX_BYTES, Machine, Refused
+from parsers.pytorch.flight_cycles import FEW, Cycle
+from parsers.pytorch.safe_pickle import MAX_BYTES, Machine, Refused
 
 # Keys whose values differ from entry to entry; whatever is neither here nor in `told` is passed over.
 NUMBERS = (

@@ -1,1 +1,0 @@
-"""The flight recorder's pickles as columns."""
