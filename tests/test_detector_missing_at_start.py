@@ -193,3 +193,50 @@ def test_whom_the_service_calls_that_counted_all_others(
 ) -> None:
     found = judged(case(rows, expected=4), DETECTOR)
     assert (found.kind, found.ranks, found.suspects) == ("launch", ranks, suspects)
+
+
+def waits(gone: dict[int, int], waited: int = 600, size: int = 4, silent: tuple[int, ...] = ()) -> list[dict[str, Any]]:
+    """All but those that `gone` tells of wait for the store, and end at last; who ended at which second. `silent`: of whom no wait is told."""
+    utc = {"time_basis": "utc", "severity": "error"}
+    rows: list[dict[str, Any]] = []
+    for rank in range(size):
+        second = gone.get(rank, waited + 2)
+        rows.append(
+            {"kind": "exit", "code": "1", "rank": rank, "host": f"n{rank}", "time_ns": (1000 + second) * 10**9} | utc
+        )
+        if rank not in gone and rank not in silent:
+            about = {"rank": None, "host": f"n{rank}", "pid": 4000 + rank, "file": f"n{rank}.log"}
+            rows.append({"kind": "store_timeout", "time_ns": (1000 + waited) * 10**9} | about | utc)
+    return rows
+
+
+def test_who_ended_on_the_way_to_the_store_is_whom_all_others_waited_for() -> None:
+    found = judged(case(waits({2: 3})), DETECTOR)
+    assert (found.kind, found.cause, found.ranks) == ("launch", "missing_ranks", (2,))
+    assert judged(case(waits({1: 3, 2: 4})), DETECTOR).ranks == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        waits({2: 595}),
+        waits({2: 603}),
+        waits({0: 3, 1: 3, 2: 3}),
+        waits({2: 3}, silent=(1,)),
+        [*waits({2: 3}), {"kind": "store_timeout", "rank": 2, "time_ns": 1_600 * 10**9, "time_basis": "utc", "severity": "error"}],
+        [row for row in waits({2: 3}) if row["kind"] != "exit" or row["rank"] != 1],
+        [*waits({2: 3}), {"kind": "exit", "code": "1", "rank": 2, "time_ns": 1_700 * 10**9, "time_basis": "utc", "severity": "error"}],
+    ],
+    ids=["clocks differ by as much", "after all", "most of them", "one waited for nothing", "it waited, too", "one's end is not told", "it began again"],
+)  # fmt: skip
+def test_who_may_have_waited_as_the_others_did_is_not_named(rows: list[dict[str, Any]]) -> None:
+    assert [found.ranks for found in DETECTOR.detect(case(rows))] in ([], [()])
+
+
+def test_the_ranks_of_a_host_that_was_not_reached_are_those_that_miss() -> None:
+    row = {"kind": "missing_members", "rank": 0, "detail": '{"joined": "3", "expected": "4"}'}
+    lost = {"kind": "missing_members", "code": "unreachable", "names_hosts": ["n3"]}
+    places = [{"rank": rank, "host": f"n{rank}", "how": "document"} for rank in range(4)]
+    (found,) = DETECTOR.detect(case([row, lost], ranks=places, expected=4))
+    assert (found.hosts, found.ranks) == (("n3",), (3,))
+    assert [found.ranks for found in DETECTOR.detect(case([row, lost], expected=4))] == [()]

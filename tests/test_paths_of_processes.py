@@ -92,6 +92,19 @@ def test_the_only_traceback_below_a_record_may_be_of_another_process(tmp_path: P
     assert found == [None]
 
 
+@pytest.mark.parametrize("logger", LOGGERS)
+@pytest.mark.parametrize(
+    ("pid", "level", "told"), [(CULPRIT, "ERROR", RANKS[CULPRIT]), (CULPRIT, "INFO", None), (4719, "ERROR", None)],
+    ids=["an error more", "no error", "another's"],
+)  # fmt: skip
+def test_who_says_another_error_right_behind_it_caught_it(
+    tmp_path: Path, logger: str, pid: int, level: str, told: int | None
+) -> None:
+    files = {**given(FORMS["proc"]), **logs(LOGGERS[logger], {"ruby": [(CULPRIT, "KeyError: 'ids'")]})}
+    files["logs/ruby.log"] += [LOGGERS[logger].format(s=9, level=level, pid=pid, words="leaving")]
+    assert raised(tmp_path, files) == [told]
+
+
 @pytest.mark.parametrize("host", ["ruby", "opal"])
 def test_what_an_interpreter_prints_is_of_no_record_above_it(tmp_path: Path, host: str) -> None:
     caught = {host: [(PIDS[host][0], LOST), (None, "KeyError: 'ids'")]}

@@ -14,12 +14,14 @@ LISTS = {
     "all have one": "4811 LOCAL_RANK=1\n4703 LOCAL_RANK=0\n4822 LOCAL_RANK=2\n",
     "grep": "".join(f"/proc/{pid}/environ:RANK={rank}\n" for rank, pid in enumerate(PIDS)),
     "words": "".join(f"pid {pid}: LOCAL_RANK=0 RANK={rank}\n" for rank, pid in enumerate(PIDS)),
+    "with what they began": "4703 RANK=0\n4811 RANK=1\n4822 RANK=2\n5101 RANK=0\n5102 RANK=1\n5103 RANK=2\n5104 RANK=0\n",
     "another framework's": "".join(f"pid {pid}: OMPI_COMM_WORLD_RANK={rank}\n" for rank, pid in enumerate(PIDS)),
 }
 OTHERS = {
     "two have none": "4703 LOCAL_RANK=\n4811 LOCAL_RANK=\n4822 LOCAL_RANK=2\n",
     "of one node": "4703 LOCAL_RANK=0\n4811 LOCAL_RANK=1\n",
     "two alike": "4703 RANK=1\n4811 RANK=1\n4822 RANK=2\n",
+    "what they began between them": "4703 RANK=0\n4705 RANK=0\n4811 RANK=1\n4822 RANK=2\n",
     "beyond the world": "4703 LOCAL_RANK=1\n4811 LOCAL_RANK=2\n4822 LOCAL_RANK=3\n",
     "in a group": "4703 TP_RANK=0\n4811 TP_RANK=1\n4822 TP_RANK=2\n",
 }

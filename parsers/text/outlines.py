@@ -10,7 +10,7 @@
     {"RANK": "3"}                    JSON, also with what Python prints instead
 
 Nothing is executed and no tag followed. What an anchor names (`x-train: &train`) is read again where it stands for something (`<<: *train`). A name that comes again at the outermost level
-begins another document (`---` does, too, and a command that somebody typed, `$ kubectl describe pod llm-0`, with its answer below it). What has another form is no outline.
+begins another document (`---` does, too, and a command that somebody typed, `$ kubectl describe pod llm-0`, with its answer below it, where that is more than names and values). What has another form is no outline.
 """
 
 from collections.abc import Iterator
@@ -40,6 +40,7 @@ _ANCHOR = regex(r"&(?P<name>[\w-]{1,80})")
 _ALIAS = regex(r"\*([\w-]{1,80})")
 _ALIASES = regex(r"\[?(?:\*[\w-]{1,80},?\s{0,4}){1,16}\]?")
 _TYPED = regex(r"(?:\W?[\w.-]{1,40}@[\w.-]{1,80}[^$#%>]{0,80})?[$%>] [a-z./].*")
+_FLAT = 2  # number of the document, name
 _MERGE = "<<"
 _MOST = 256  # aliases that are followed
 _MARKS = ("#", ";", "//", "%")
@@ -102,11 +103,14 @@ class _Outline:
         self._names: set[str] = set()  # of the outermost level of this document
         self._text: _Level | None = None  # a block of text, or a value that goes on
         self._may_be_list = False  # a value that has not begun
+        self._is_answer = False  # to a command: then a log may stand there as well
 
     def read(self, text: str) -> list[Leaf]:
         for number, raw in enumerate(text.split("\n", _LINES)[:_LINES], 1):
             if not self._line(number, raw.rstrip("\r").expandtabs(4).rstrip()) or len(self._leaves) > _LEAVES:
                 return []
+        if self._is_answer and not any(len(leaf.path) > _FLAT for leaf in self._leaves):
+            return []
         return _followed(self._leaves)
 
     def _line(self, number: int, raw: str) -> bool:
@@ -119,8 +123,12 @@ class _Outline:
         if self._text is not None and indent > self._text.indent and not is_list and not _KEY.match(text):
             self._leaf(number, self._text.path, text)
             return True
-        if text in ("---", "...") or _TYPED.fullmatch(text):
+        if text in ("---", "..."):
             self._begin()
+            return True
+        if _TYPED.fullmatch(text):
+            self._begin()
+            self._is_answer = True
             return True
         if not indent and (section := _SECTION.fullmatch(text)):
             self._levels, self._section, self._text = [], (section["name"],), None

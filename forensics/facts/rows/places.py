@@ -21,7 +21,7 @@ _OF_PROCESSES = (
 
 
 def job_hosts(tables: Tables, identity: pl.DataFrame) -> frozenset[str]:
-    """Hosts that processes of the job spoke from, or say that they run on, first labels."""
+    """Hosts that processes of the job spoke from, or say that they run on, first labels; where a script begins the job on a list of hosts, all of these."""
     hosts = values(identity["host"]) if identity.height else set()
     nodes = tables["ranks"].filter(pl.col("how").is_in(_OF_PROCESSES))["host"]
     hosts |= {short_host(host) for host in values(nodes)}
@@ -32,7 +32,8 @@ def job_hosts(tables: Tables, identity: pl.DataFrame) -> frozenset[str]:
         if name == "events":
             frame = frame.filter(~pl.col("kind").is_in(OF_HOSTS))
         hosts |= {short_host(host) for host in values(frame["host"]) if host}
-    return frozenset(hosts)
+    listed = {short_host(host) for host in values(tables["ranks"].filter(pl.col("how") == IN_TURN)["host"])}
+    return frozenset(hosts | listed if hosts <= listed else hosts)  # else the script is another job's
 
 
 def is_only_about_hosts(tables: Tables, events: pl.DataFrame, seen: frozenset[int]) -> bool:

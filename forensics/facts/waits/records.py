@@ -21,6 +21,8 @@ UNRECORDED_P2P = ("gloo",)
 
 def one_dump_per_rank(tables: Tables) -> tuple[pl.DataFrame, frozenset[int]]:
     """(rank, file) of the dump to believe: whole before cut, then the latest, the longest, with frames, by name."""
+    if all(tables[name]["record"].null_count() == tables[name].height for name in ("operations", "progress", "groups")):
+        return pl.DataFrame(schema={"rank": pl.Int64, "file": pl.String}), frozenset()
     cut = tables["unread"].filter(pl.col("reason").str.starts_with("cut:")).select("file").unique()
     operations = spelled(
         tables["operations"]

@@ -7,6 +7,7 @@ a member completed what nobody completes without it), `unknown` (no record that 
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.facts.waits.records import UNRECORDED_P2P, details, entries, groups_of, one_dump_per_rank
 from forensics.model.told import told_by
@@ -240,6 +241,8 @@ def reconcile(tables: Tables, expected: frozenset[int]) -> States:
     dumps, partial = one_dump_per_rank(tables)
     ranks = frozenset(dumps["rank"].to_list())
     groups, of = groups_of(tables, dumps, expected)
+    if dumps.is_empty():
+        return replace(_no_record(), groups=groups)
     operations = entries(tables, dumps, groups, of)
     counters = _counters(tables, dumps, of, operations)
     stale = _stale(operations, groups, counters)
