@@ -16,7 +16,7 @@
 
 A container's host name is that of its pod, so the pod stands in `host` and the node in `names_hosts`. OOMKilled is the
 word of the kubelet for a kill by the kernel for memory. `Last State` is the run before the container was started again;
-its own time tells which. How many containers the pod has is told, for the process of a rank runs in one of them alone.
+its own time tells which. A pod that a kubelet evicted says so itself (`Reason: Evicted`), a `scheduler` event. How many containers the pod has is told, for the process of a rank runs in one of them alone.
 
 Printed by: kubectl describe pod, one or several pods in a file.
 Versions: all since Kubernetes 1.8.
@@ -34,6 +34,7 @@ from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.stamps import formed_ns
 
+EVICTED = "Evicted"
 _TOP = regex(r"^(?P<name>[A-Z][\w /-]{1,40}):(?:\s+(?P<value>\S.*?))?\s*$")
 _CONTAINER = regex(r"^ {2}(?P<container>[a-z0-9][\w.-]{0,80}):\s*$")
 _FIELD = regex(
@@ -53,7 +54,7 @@ def accepts(_path: str, head: bytes) -> bool:
 
 
 def parse(source: Source) -> Tables:
-    """events host_oom (code OOMKilled) and exit (code = exit code), one per container that ended other than well."""
+    """events host_oom (code OOMKilled) and exit (code = exit code), one per container that ended other than well; scheduler (code Evicted)."""
     reader = _Reader(source.path)
     for number, text in text_lines(source):
         reader.read(number, text)
@@ -69,7 +70,7 @@ class _Reader:
         self._pod: dict[str, str] = {}
         self._container: str | None = None
         self._state: dict[str, str] = {}
-        self._line = 0
+        self._line = self._reason = 0
         self._section = ""
         self._containers = 0
         self._of_pod: list[tuple[dict[str, Any], dict[str, Any]]] = []  # event and detail, of this pod
@@ -80,6 +81,7 @@ class _Reader:
             if found["name"] == "Name":
                 self.end_pod()
             self._pod[found["name"]] = found["value"] or ""
+            self._reason = number if found["name"] == "Reason" else self._reason
             self._container, self._section = None, found["name"]
         elif found := _CONTAINER.match(text):
             self.close()
@@ -119,7 +121,22 @@ class _Reader:
             row | {"detail": json.dumps(told | {"containers": containers}, sort_keys=True)}
             for row, told in self._of_pod
         ]
+        if self._pod.get("Reason") == EVICTED and "Name" in self._pod:
+            self.events.append(self._evicted())
         self._pod, self._containers, self._of_pod = {}, 0, []
+
+    def _evicted(self) -> dict[str, Any]:
+        """What a pod's own status says of it, without a time."""
+        text = f"{EVICTED}: {self._pod.get('Message', '')}".rstrip(": ")
+        detail = json.dumps({"object": f"pod/{self._pod['Name']}"})
+        place = {"file": self.path, "line": self._reason}
+        return place | {
+            "kind": "scheduler",
+            "code": EVICTED,
+            "severity": "fatal",
+            "text": text[:2000],
+            "detail": detail,
+        }
 
 
 PARSER = FileParser(name="pod_description", accepts=accepts, parse=parse, shared=True)

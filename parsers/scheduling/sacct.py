@@ -17,6 +17,7 @@ Source: sacct(1).
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +31,7 @@ _HEADER = regex(r"^\s*(?:JobID|JobIDRaw)\b.*\bState\b")
 _JOB = regex(r"\d{1,10}(?:[_+][\d\[\]%,-]+)?(?:\.\S{1,40})?\+?$")
 _RULE = regex(r"^[-\s]+$")
 _FATAL = {"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE"}
+_STEP, _SEVERAL = regex(r"[^.]+\.\d{1,6}"), 2
 _LINES = 200_000
 
 
@@ -40,7 +42,7 @@ def accepts(_path: str, head: bytes) -> bool:
 
 
 def parse(source: Source) -> Tables:
-    """events scheduler, a row per job step: code = state, severity by state, exit code and times in `detail`."""
+    """events scheduler, a row per job step: code = state, severity by state, exit code and times in `detail`; exit, of steps with names of their own."""
     rows: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
@@ -64,11 +66,31 @@ def parse(source: Source) -> Tables:
                 unread.append(place | {"reason": f"{len(values)} values for {len(names)} columns"})
             else:
                 rows.append(place | {"_job": values[0]} | _event(dict(zip(names, values, strict=False)), text, source))
+    ends = [*_ends_of_steps(rows)]
     last = {row["_job"]: at for at, row in enumerate(rows)}
     for at, row in enumerate(rows):
         if last[row.pop("_job")] != at:
             row["severity"] = "info"
-    return tables_of(events=rows, claimed=claimed, unread=unread)
+    return tables_of(events=rows + ends, claimed=claimed, unread=unread)
+
+
+def _ends_of_steps(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """How steps ended that are each called by a name of its own: where a launcher begins each process so, they are these."""
+    told = {row["_job"]: (row, json.loads(row["detail"])) for row in rows if _STEP.fullmatch(row["_job"])}
+    names = [said.get("JobName") for _, said in told.values()]
+    if len(names) < _SEVERAL or None in names or len({*names}) < len(names):
+        return
+    for row, said in told.values():
+        code = said.get("signal") or said.get("status", "0")
+        if code != "0" and row["severity"] != "info":
+            nodes = said.get("NodeList", "")
+            host = nodes if nodes and not {*nodes} & {*"[],"} else None
+            whose = {"kind": "exit", "code": code, "severity": "error", "host": host}
+            yield (
+                {key: row[key] for key in row if key != "_job"}
+                | whose
+                | {"detail": json.dumps({"names": [said["JobName"]]})}
+            )
 
 
 def _values(text: str, header: str, spans: list[tuple[int, int]]) -> list[str]:

@@ -44,6 +44,7 @@ from forensics.model.told import values
 from forensics.words import launch as words
 from parsers.text.connections import Unmade, is_within_a_host, why_unmade
 from parsers.text.stamps import SECOND_NS
+from parsers.text.unanimous import unanimous
 
 _QUOTED = 160
 _SHOWN = 3  # of those that were put nowhere
@@ -244,7 +245,9 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     what = joined((text, absent), "; ")
     drift: Cause = "config_drift" if is_drift and not hosts else "missing_ranks"
     at_start: Cause = "store_timeout" if leader else drift
-    pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_SHOWN]
+    pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))
+    named = named or (() if begun else _ranks_of(case, pods))
+    pods = pods[:_SHOWN]
     return Finding(
         cause=("rank_absent" if named else "store_timeout") if begun else at_start,
         ranks=tuple(sorted(rank for rank, host in case.host_of_rank.items() if host in hosts)) if hosts else named,
@@ -283,6 +286,15 @@ def _unscheduled(case: Case) -> dict[str, str]:
     rows_of = (row for row in rows(case.events, "scheduler") if row["code"] == "FailedScheduling")
     named = ((str(detail(row).get("object", "")).rpartition("/")[2], row["text"]) for row in rows_of)
     return {pod: " ".join(str(text).split()) for pod, text in named if pod and text}
+
+
+def _ranks_of(case: Case, pods: Sequence[str]) -> tuple[int, ...]:
+    """The ranks of pods that were put nowhere, where documents tell all of them, and nobody has heard of them."""
+    claims = case.tables["ranks"].filter(pl.col("rank").is_not_null()).select("rank", "name", "host").iter_rows()
+    ranks = unanimous((name, rank) for rank, *names in claims for name in names if name in pods)
+    heard = values(case.tables["files"]["rank"]) | values(case.tables["steps"]["rank"])
+    is_whole = pods and ranks.keys() == {*pods} and heard.isdisjoint(ranks.values())
+    return tuple(sorted({*ranks.values()})) if is_whole else ()
 
 
 def _room(pods: Sequence[str], told: Mapping[str, str]) -> tuple[Action, ...]:

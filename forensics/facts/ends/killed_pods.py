@@ -3,7 +3,7 @@
 A kubelet kills a container that fails its probe, and evicts pods of a node without memory or disk; parsers/knowledge has their words.
 A pod may hold other containers (a log shipper fails its probe as well): what befell a container counts only where no other one of
 its pod is told of. And it counts only of a pod of whose ranks no end is told and none gave up, while others waited for them in vain,
-or lost them, or failed alike, most of them, and only where it came before that. A row without a time counts where all others lost a peer and nobody waited: a rank that
+or lost them, or failed alike, most of them, and only where it came before that. A row without a time counts where all others lost a peer (as many logs, where nobody says whose they are) and nobody waited: a rank that
 hung, and was killed for that, is waited for first.
 """
 
@@ -33,10 +33,12 @@ def with_killed_pods(
     """Ends by rank; events of one attempt; `waited`: ranks whose watchdogs gave up; `expected`: all of the job → ends, with those of ranks whose pod was killed."""
     found = dict(ends)
     waiting = {*waited, *(rank for rank, end in ends.items() if end.waited)}
-    lost = {rank for row in of_kinds(events, *_LOST).iter_rows(named=True) if (rank := own_rank(row)) is not None}
+    told_lost = [(own_rank(row), row["file"]) for row in of_kinds(events, *_LOST).iter_rows(named=True)]
+    lost = {rank for rank, _ in told_lost if rank is not None}
+    logs = {file for rank, file in told_lost if rank is None} if not lost else set()
     lost |= _failed_alike(ends, expected)
     of_pods = events.filter((pl.col("kind") == "scheduler") & (pl.col("names_ranks").list.len() > 0).fill_null(False))
-    if not waiting | lost or not of_pods.height:
+    if not (waiting or lost or logs) or not of_pods.height:
         return found
     containers: defaultdict[Any, set[Any]] = defaultdict(set)
     for row in of_pods.iter_rows(named=True):
@@ -48,7 +50,8 @@ def with_killed_pods(
         here, others = set(row["names_ranks"]), containers[detail(row).get("object")] - {None}
         is_whole = detail(row).get("container") is None or len(others) == 1
         is_silent = here.isdisjoint(waiting | lost) and here.isdisjoint(found)
-        is_alone = row["time_ns"] is None and waiting <= lost and not waited and expected - here <= lost
+        all_lost = expected - here <= lost or len(expected - here) == len(logs) > 1
+        is_alone = row["time_ns"] is None and waiting <= lost and not waited and all_lost
         if is_whole and is_silent and (is_alone or window.when(row) == "before"):
             found |= {rank: end_of(rank, row, "died", "launcher", cause="killed") for rank in sorted(here)}
     return found

@@ -61,7 +61,7 @@ def recovered_errors(tables: Tables) -> pl.Series:
     if has_kind(events, "job_end"):
         ends = _ends(events, steps)
         found += [_before_an_end(errors, ends), _after_an_end(events, ends), _store_gone(events, steps)]
-        found.append(_ends_too_early(events, steps))
+        found += [_ends_too_early(events, steps), _of_nobody(failed, ends, steps)]
     if has_kind(events, "scheduler") or has_kind(events, "closing_signal"):
         found.append(_after_a_stop(events))
     if steps.height and errors.height:
@@ -113,6 +113,16 @@ def _before_an_end(errors: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
     elsewhere = errors.join(ends.select("rank").drop_nulls().unique(), on="rank", how="semi")
     elsewhere = elsewhere.join(ends, on=_PRINTER, how="anti", nulls_equal=True)
     return pl.concat([own["_event"], elsewhere["_event"]])
+
+
+def _of_nobody(failed: pl.DataFrame, ends: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
+    """Ends of nobody who is known, before the last step of a job of which every log says that it came to its end: of other programs there."""
+    last = steps.filter(pl.col("file").is_in(ends["file"].implode())).select("time_ns", "time_basis").drop_nulls()
+    if set(steps["file"]) - set(ends["file"]) or last.is_empty():
+        return failed["_event"].clear()
+    last = last.group_by("time_basis").agg(pl.col("time_ns").max().alias("_last"))
+    own = failed.filter(pl.col("kind").is_in([*_EXITS, *_KILLS]) & pl.col("rank").is_null())
+    return own.join(last, on="time_basis").filter(pl.col("time_ns") < pl.col("_last"))["_event"]
 
 
 def _after_an_end(events: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:

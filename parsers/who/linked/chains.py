@@ -194,6 +194,7 @@ def _ids_of_places(
 
 
 def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, Any]]:
+    homes = unanimous((row.rank, row.place) for row in table.rows if row.rank is not None and row.place is not None)
     for token, one in found.items():
         row = {"rank": one.rank, "how": HOW, "file": one.file, "line": one.line}
         if token.kind in ("id", "name"):
@@ -203,7 +204,8 @@ def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, An
             continue  # the only node, of no name, where places and ranks are the same
         name = table.called(token.place)[0]
         # Files that several folders have are places, too: one that is called after a rank is no host.
-        host = host_called(name, one.file, table.hosts) or None if hints(name).rank is None else None
+        is_host = hints(name).rank is None and homes.get(one.rank, token.place) == token.place
+        host = host_called(name, one.file, table.hosts) or None if is_host else None
         if token.kind == "pid":
             yield row | {"host": host, "pid": int(token.value)}
         elif token.kind == "device":

@@ -8,6 +8,7 @@ from parsers.text.patterns import regex
 ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
 _PART = regex(r"[A-Za-z0-9]+")
 _OF_RANK = regex(r"(?i)(?<![a-z])(?:(?:global|world)[-_]?)?rank[-_.]?\d")
+_PIDS = regex(r"(?<!\d)\d{3,8}(?!\d)")  # and other numbers that differ from place to place
 _ARCHIVE = regex(r"(?i)\.(?:zip|7z|t[gbx]z2?|tar(?:\.\w{2,4})?)\Z")
 
 
@@ -38,7 +39,7 @@ def _unpacked(parts: Sequence[str]) -> list[str]:
 
 
 def folders_alike(paths: Iterable[str]) -> set[str]:
-    """Folders beside each other that hold a file of one name, each its own. A rank runs in one place alone: beside files called after
+    """Folders beside each other that hold a file of one name, the number of a process aside, each its own. A rank runs in one place alone: beside files called after
     ranks, folders without a number may hold copies; and where none has a number, most of what they hold is called alike."""
     holders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     held: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
@@ -46,7 +47,7 @@ def folders_alike(paths: Iterable[str]) -> set[str]:
         parts = _unpacked(path.split("/"))
         of_rank = _OF_RANK.search(parts[-1]) is not None
         for at in (at for at, name in enumerate(parts[:-1]) if not of_rank or any(map(str.isdigit, name))):
-            above, below = "/".join(parts[:at]), "/".join(parts[at + 1 :])
+            above, below = "/".join(parts[:at]), _PIDS.sub("#", "/".join(parts[at + 1 :]))
             holders[above, below].add(parts[at])
             held[above, parts[at]].add(below)
 

@@ -80,14 +80,19 @@ def _may_list(text: str, places: Places) -> bool:
     return _SHORT.search(text) is not None or sum(map(places.is_place, _NAME.findall(text))) >= _FEWEST
 
 
-def blocks(said: Begun, places: Places) -> Iterator[Block]:
-    """What mappings of places to lists of ranks tell, where these are just 0 … N-1."""
+def blocks(said: Begun, places: Places) -> list[Block]:
+    """What mappings of places to lists of ranks tell, where these are just 0 … N-1: those that say so, or else those in the order of the places, for a
+    launcher lists their devices as well."""
+    told: list[tuple[bool, Block]] = []
     for path, own in said.items():
         for one in own[:_LINES]:
-            pairs = [*mapped(one.raw[:_CHARACTERS], places)]
+            pairs = [*mapped(text := one.raw[:_CHARACTERS], places)]
             ranks = [rank for _, own_ranks in pairs for rank in own_ranks]
-            if len(pairs) >= _FEWEST and sorted(ranks) == [*range(len(ranks))]:
-                yield from (Block(path, one.number, place, own_ranks) for place, own_ranks in pairs)
+            says = "rank" in text.lower()
+            if len(pairs) >= _FEWEST and (sorted(ranks) if says else ranks) == [*range(len(ranks))]:
+                told += [(says, Block(path, one.number, place, own_ranks)) for place, own_ranks in pairs]
+    is_said = any(says for says, _ in told)
+    return [block for says, block in told if says or not is_said]
 
 
 def mapped(text: str, places: Places) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -252,8 +252,12 @@ class _Resolved:
     def table(self) -> Table:
         starts = self._begin.starts()
         told = [(one, *self._numbers(one)) for one in self._found]
+        locals_ = {place: {*range(len(ranks))} for place, ranks in starts.items()}
+        for one, local, _ in told:
+            locals_.setdefault(one.place or "", set()).update(() if local is None else (local,))
+        shown = {place: own for place, own in self._shown.items() if locals_.get(place) == {*range(len(own))}}
         names = [*called_seats(self._said, self._places)]
-        more = [self._seats_called(one) for one in names]
+        more = [self._seats_called(one, shown.get(one.place, ())) for one in names]
         seats = ranked([*((seats_of(one, local), rank) for one, local, rank in told), *more], starts)
         rows: dict[tuple[str, str, int], Process] = {}
         for one in self._found:
@@ -278,7 +282,6 @@ class _Resolved:
                     own = Process(place, None, local, rank, file=where.file, line=where.line, how=HOW)
                     rows["local", place, local] = own
         kept = self._one_each([*rows.values()])
-        shown = {place: own for place, own in self._shown.items() if len(own) == len(starts.get(place, ()))}
         kept = [
             row._replace(device=shown[row.place][row.local])
             if row.place in shown and row.local is not None and row.local < len(shown[row.place])
@@ -290,7 +293,9 @@ class _Resolved:
             for one, name in names_of_devices(names)
         )
         begin = self._begin
-        files = counted_files(self._paths, begin.formulas, self.world)
+        counted = counted_files(self._paths, begin.formulas, self.world)
+        at = {path: place for path in counted if (place := self._places.of_file(path)) in starts}
+        files = {path: rank for path, rank in counted.items() if path not in at or rank in starts[at[path]]}
         for path in self._paths:
             place = self._places.of_file(path)
             name = DATED.sub(" ", path.rpartition("/")[2])
@@ -336,15 +341,16 @@ class _Resolved:
             labels=words_of_scripts(self._said, begin.formulas),
         )
 
-    def _seats_called(self, one: Called) -> tuple[list[Seat], int | None]:
-        """A device, its address, and whoever uses it."""
+    def _seats_called(self, one: Called, shown: Sequence[int]) -> tuple[list[Seat], int | None]:
+        """A device, its address, and whoever uses it. `shown`: the devices that the processes of its place see."""
         seats: list[Seat] = [] if one.sort == "rank" else [(one.place, one.sort, one.number)]
         if one.bus is not None:
             seats.append((one.place, one.bus, 0))
         if one.sort == "rank":
             return seats, one.number
-        user = self._devices.user(one.number)
-        if user is not None and one.place not in self._given and self._devices.what == "local_rank":
+        user = self._devices.user(one.number) if self._devices.what == "local_rank" else None
+        user = shown.index(one.number) if one.number in shown else None if shown else user
+        if user is not None and one.place not in self._given:
             seats.append((one.place, "local", user))
         return seats, None
 

@@ -18,7 +18,7 @@ two names with one rank. Folders whose ranks are every k-th are nodes, of which 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -50,6 +50,8 @@ HOW, PROCESS = "document", "process"
 _OF_HOST = regex(
     r"(?P<number>\d{3,8})@(?P<at>[A-Za-z][\w.-]{0,252})|(?P<host>[A-Za-z][\w.-]{0,252})(?:[:/@ ]|[\[(](?=.{1,10}[\])]\Z))(?P<pid>\d{3,8})[\])]?"
 )
+_OF_OTHERS = regex(r"(?i)master|coord|leader|peer|\A(?:labels|annotations|selector)\Z")
+_REPLICA = regex(r"[-_.]\d{1,5}\Z")
 HOSTS = ("pod", "name", "service", "key", "host")  # sorts of names that stand before lines as a host's does
 _SEVERAL = ("host", "pod", "container", "ip", "address", "addr", "node", "machine", "instance")  # fmt: skip
 
@@ -295,6 +297,8 @@ def _named(own: Sequence[Item], meaning: str, *, is_part: bool) -> Iterator[Told
     is_again = len(set(counts.values())) == 1 and not is_plain  # attempts write a folder each
     is_of_nodes = len(steps) == 1 and (step := min(steps)) > 1 and len(own) * step == world
     for place in dict.fromkeys(place for item in own for place in item.names):
+        if len(own) == 1 and not is_part and not _is_own(place, *own[0].names[place], own[0].names.values()):
+            continue
         said = [(item, *item.names[place]) for item in own if place in item.names]
         by_name: defaultdict[str, list[Item]] = defaultdict(list)
         for item, _, name in said:
@@ -319,6 +323,15 @@ def _named(own: Sequence[Item], meaning: str, *, is_part: bool) -> Iterator[Told
                             is_device = what == "device"
                             yield replace(told, local_rank=None, device=number) if is_device else told
                         break
+
+
+def _is_own(place: tuple[str | int, ...], kind: str, name: str, every: Collection[tuple[str, str]]) -> bool:
+    """Of a document that stands alone, with nothing to tell what others have alike: is it a name of its own, and not of what it calls up, of a group that
+    it belongs to (`bert-worker` beside `bert-worker-3`, a label), of what it is made of, or of the host that a pod shares with others? `every`: kinds and
+    names in it."""
+    is_others = kind == "path" or any(_OF_OTHERS.search(str(key)) for key in place)
+    is_shared = kind == "host" and any(other in ("pod", "name") for other, _ in every)
+    return not (is_others or is_shared or any(_REPLICA.sub("", other) == name != other for _, other in every))
 
 
 def _processes(own: Sequence[Item], said: Sequence[tuple[Item, str, str]]) -> Iterator[Told]:
