@@ -47,7 +47,9 @@ OF_OTHERS = regex(rf"(?i){OTHERS}")
 _WORD = regex(r"[A-Za-z0-9][\w.-]{1,250}")
 _PART = regex(r"[A-Za-z0-9]+")
 _HEX = regex(r"[0-9a-f]{12,64}")
-_COUNTED = regex(r"([A-Za-z_]*?)[_.-]?\d{1,4}")
+_COUNTED = regex(
+    r"(?!gpu\d{3})([A-Za-z_]*?)[_.-]?\d{1,4}"
+)  # of a device there are no hundreds on a host: `gpu0118` is one
 _OF_DEVICE = regex(r"(?i)(?:gpu|cuda|npu|card|core|cpu|default|thread|layer|slot|worker|trace|python|py|v)_?")
 _HEADING = regex(r"[^\w]{0,8}(?:[a-z][a-z.]{1,30}/)?(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
 _TYPED = regex(  # at a prompt; behind a bare mark of comments only what is sent elsewhere

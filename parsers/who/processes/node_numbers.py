@@ -6,6 +6,7 @@
     NODE_RANK=$((JOB_INDEX*3+COMPLETION_INDEX))   lm-1-2-x9c4q     what a script makes of the numbers in names
     case $type in pool0) node=0 ;; pool1) node=$((idx+1)) ;;       pool0-0  pool1-0  pool1-1
     node = 0 if t["type"] == "pool0" else 1 + t["index"]
+    --node_rank $SLURM_NODEID        NodeList=gpu[0118,0204]          its place in the list of the job's nodes
 
 Two statements of one place that differ are none; two places of one number are the caller's to refuse.
 """
@@ -20,11 +21,13 @@ from parsers.who.lines.beginnings import Begun
 from parsers.who.places.contexts import OTHERS, Places
 from parsers.who.places.families import Process
 from parsers.who.places.rows_alike import indent
+from parsers.who.places.slurm_tasks import starts_of_tasks
 from parsers.who.scripts.formulas import Formula, Given, is_of_node
 from parsers.who.told.computed_names import computed_names
 from parsers.who.told.tables import table_rows
 from parsers.who.told.told_names import Document
 
+_OF_SLURM = "SLURM_NODEID"
 _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
 _OPTION = regex(r"(?<!\S)(?:--?[A-Za-z][\w-]*(?:=| (?!-))|\w+=)\S+")  # and what is given to it
 _NAMES = regex(r"[A-Za-z0-9](?:[\w.-]*\w)?")
@@ -59,7 +62,15 @@ class NodeNumbers:
 
     def all(self, world: int | None, each: int | None) -> dict[str, int]:
         """Place → its number; `world`, `each`: the processes of all, and of each, where they are told."""
-        return unanimous(self._told()) or self._by_ordinals() or unanimous(self._computed(world, each))
+        found = unanimous(self._told()) or self._by_ordinals() or unanimous(self._computed(world, each))
+        return found or self._of_slurm()
+
+    def _of_slurm(self) -> dict[str, int]:
+        """Slurm numbers the nodes of a job in the order of its list."""
+        counted = [one for one in self._formulas if one.what == "node_rank" and one.counter == _OF_SLURM]
+        if not counted or any((one.offset, one.modulus) != (0, None) for one in counted):
+            return {}
+        return {place: first for place, (first, _) in starts_of_tasks(self._said, self._places, 1, None).items()}
 
     def are_given(self) -> bool:
         """Does a file give a node's number to the name that a formula counts by?"""
