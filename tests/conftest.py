@@ -29,8 +29,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Tests are many, and none of them goes: the collector need not look at them again and again."""
+    """Tests are many, and none of them goes: the collector need not look at them again and again, and seldom at what they make."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @cache

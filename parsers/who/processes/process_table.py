@@ -329,7 +329,10 @@ class _Resolved:
             scripts=self._scripts(),
             counter=begin.counter(),
             each_task=begin.each_task(),
-            computed=[*computed_too, *(one for one in uuids if one.rank is not None)],
+            computed=[
+                *(one for one in computed_too if one.node_rank is None or not starts),
+                *(one for one in uuids if one.rank is not None),
+            ],
             buses={
                 (one.place, one.bus): rank
                 for one in names
