@@ -335,3 +335,22 @@ def test_the_host_of_a_kernel_s_log_is_one_of_those_that_a_script_lists(tmp_path
 def test_a_host_that_no_script_lists_is_none_of_the_job(tmp_path: Path) -> None:
     verdict = analyze(str(written(tmp_path, begun(("n30", "n31"), "n77")))).verdict
     assert [*verdict.hosts] == []
+
+
+@pytest.mark.parametrize("code", ["1:0", "0:9"])
+def test_a_step_of_another_program_is_no_process_of_the_job(tmp_path: Path, code: str) -> None:
+    table = [
+        "JobID|JobName|State|ExitCode|Start|End|NodeList",
+        "77.0|train|COMPLETED|0:0|2026-03-01T08:00:00|2026-03-01T10:11:30|cn05",
+    ]
+    table.append(f"77.1|evaluate|FAILED|{code}|2026-03-01T10:12:00|2026-03-01T10:13:00|cn05")
+    logs = {
+        f"rank_{rank}.log": [
+            f"rank {rank} of world size 2",
+            "step 1/2 loss 2.1",
+            "step 2/2 loss 2.0",
+            "training complete",
+        ]
+        for rank in (0, 1)
+    }
+    assert named(tmp_path, {"sacct.txt": table, **logs})[2] == []

@@ -89,7 +89,7 @@ def _ends_of_steps(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield (
                 {key: row[key] for key in row if key != "_job"}
                 | whose
-                | {"detail": json.dumps({"names": [said["JobName"]]})}
+                | {"detail": json.dumps({"names": [said["JobName"]], "only": "names", "step": True})}
             )
 
 

@@ -107,8 +107,10 @@ def _said(row: Row) -> Row:
 
 
 def _is_of_another(row: Row) -> bool:
-    """Does a line tell of something by a name that no process of the job has, with a code that any program may end with?"""
-    return row["_said"].get("only") == "names" and row["pid"] is None and signal_of(row["code"]) is None
+    """Does a line tell of something by a name that no process of the job has, with a code that any program may end with, or of a step of a scheduler's?"""
+    said = row["_said"]
+    is_any = signal_of(row["code"]) is None or said.get("step") is True
+    return said.get("only") == "names" and row["pid"] is None and is_any
 
 
 class _Names:

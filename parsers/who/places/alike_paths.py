@@ -39,17 +39,20 @@ def _unpacked(parts: Sequence[str]) -> list[str]:
 
 
 def folders_alike(paths: Iterable[str]) -> set[str]:
-    """Folders beside each other that hold a file of one name, the number of a process aside, each its own. A rank runs in one place alone: beside files called after
-    ranks, folders without a number may hold copies; and where none has a number, most of what they hold is called alike."""
+    """Folders beside each other that hold a file of one name, each its own. A rank runs in one place alone: beside files called after
+    ranks, folders without a number may hold copies; and where none has a number, most of what they hold is called alike, but for numbers of processes."""
     holders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    holders_but_for_pids: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     held: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for path in paths:
         parts = _unpacked(path.split("/"))
         of_rank = _OF_RANK.search(parts[-1]) is not None
         for at in (at for at, name in enumerate(parts[:-1]) if not of_rank or any(map(str.isdigit, name))):
-            above, below = "/".join(parts[:at]), _PIDS.sub("#", "/".join(parts[at + 1 :]))
+            above, below = "/".join(parts[:at]), "/".join(parts[at + 1 :])
             holders[above, below].add(parts[at])
-            held[above, parts[at]].add(below)
+            masked = _PIDS.sub("#", below)
+            holders_but_for_pids[above, masked].add(parts[at])
+            held[above, parts[at]].add(masked)
 
     def is_like(above: str, one: str, other: str) -> bool:
         own, others = held[above, one], held[above, other]
@@ -59,7 +62,7 @@ def folders_alike(paths: Iterable[str]) -> set[str]:
     likely = {
         (above, name)
         for (above, name), own in held.items()
-        if 2 * sum(len(holders[above, below]) > 1 for below in own) >= len(own)
+        if 2 * sum(len(holders_but_for_pids[above, below]) > 1 for below in own) >= len(own)
     }
     alike: set[str] = set()
     for (above, _), own in holders.items():

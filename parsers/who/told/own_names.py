@@ -41,7 +41,8 @@ def _named(said: Begun, path: str, names: Names) -> dict[str, set[int]]:
     for one in said[path]:
         text = one.line.text[:_LINE]
         for word in _WORD.finditer(text):
-            if (rank := names.ranks.get(word[0])) is not None:
+            rank = None if word[0].isdecimal() else names.ranks.get(word[0])  # a number may count anything
+            if rank is not None:
                 told[_DIGITS.sub("#", f"{text[: word.start()]}\0{text[word.end() :]}")].add(rank)
     return told
 
