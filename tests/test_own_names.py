@@ -107,3 +107,24 @@ def test_a_file_of_another_place_or_of_both_tells_of_none(tmp_path: Path, called
     launched = [lines for name, lines in nodes("{}").items() if "/" not in name]
     files |= {called.format(at): lines for at, lines in enumerate(launched)}
     assert raised(tmp_path, files) == [None]
+
+
+def introduced(odd: str = "train.INFO", second: tuple[str, ...] = ()) -> dict[str, list[str]]:
+    """Logs called after pids, and one that is called otherwise."""
+    made = {f"train.log.{6210 + 3 * rank}": [f"JAX process: {rank} / 4", "step 1 loss 2.1"] for rank in (0, 2, 3)}
+    return {**made, odd: ["JAX process: 1 / 4", "step 1 loss 2.1", *second]}
+
+
+@pytest.mark.parametrize("odd", ["train.INFO", "latest.log", "out/console.txt"])
+def test_the_log_of_the_one_that_is_left_is_called_otherwise(tmp_path: Path, odd: str) -> None:
+    assert rank_of(tmp_path, introduced(odd), odd) == 1
+
+
+def test_where_others_speak_too_it_is_nobody_s_log(tmp_path: Path) -> None:
+    assert rank_of(tmp_path, introduced(second=("JAX process: 2 / 4",)), "train.INFO") is None
+
+
+def test_beside_a_rank_that_has_no_log_a_log_called_otherwise_is_nobody_s(tmp_path: Path) -> None:
+    files = introduced()
+    del files["train.log.6219"]
+    assert rank_of(tmp_path, files, "train.INFO") is None
