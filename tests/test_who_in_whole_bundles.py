@@ -354,3 +354,8 @@ def test_a_step_of_another_program_is_no_process_of_the_job(tmp_path: Path, code
         for rank in (0, 1)
     }
     assert named(tmp_path, {"sacct.txt": table, **logs})[2] == []
+
+
+@pytest.mark.parametrize(("takes", "is_told"), [("torch.cuda.set_device(local_rank)", True), ("torch.cuda.set_device(3 - local_rank)", False), ("torch.cuda.set_device(args.gpus[local_rank])", False)])  # fmt: skip
+def test_a_script_may_take_what_it_sees_in_another_order(tmp_path: Path, takes: str, is_told: bool) -> None:
+    assert bool(at_bus(tmp_path, {**devices(), "fit.py": ["import torch", f"    {takes}"]})) is is_told

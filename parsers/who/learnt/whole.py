@@ -164,7 +164,9 @@ class Beginnings:
             ranks |= self._of_job([one for one in own if self.processes(one.path)])
         paths = (one.path for one in chain.from_iterable(self._shapes.values()) if one.path not in ranks)
         ranks |= {path: rank for path in paths if (rank := by_pid(path, self._pids)) is not None}
-        left = {path: rank for path, rank in self._alone.items() if path not in ranks}  # called otherwise than all others
+        left = {
+            path: rank for path, rank in self._alone.items() if path not in ranks
+        }  # called otherwise than all others
         is_whole = self.world is not None and sorted([*ranks.values(), *left.values()]) == [*range(self.world)]
         ranks |= left if is_whole else {}
         return {**ranks, **self._by_beginning(ranks), **ranks}

@@ -39,6 +39,11 @@ _LIST = regex(r"\b[a-z]{0,20}-?[sg]mi\b")  # a vendor's tool lists the devices i
 _OF_LINES = regex(r"\b(?:sed|awk|head|tail)\b")  # count lines from 1
 
 
+_PLAIN_USE = regex(
+    r"set_device\((?:torch\.device\()?(?:f?[\"'])?(?:(?:cuda|npu|musa|hpu|xpu):)?[\"', {]{0,4}(?:int\()?(?:[\w.]+\.)?(?:environ\[[\"'])?\w{1,40}[\"'\]})]{0,6}\s*(?:#.*)?$"
+)  # nothing added
+
+
 class Devices(msgspec.Struct, frozen=True):
     """Device → `what` (rank, or local_rank) of its process: `sign` × device + `offset`, or as `listed`. `what` is null where the bundle
     hides devices in a way that does not tell."""
@@ -79,6 +84,8 @@ def shown_devices(said: Begun, places: Places) -> dict[str, tuple[int, ...]]:
     told: list[tuple[str, tuple[int, ...]]] = []
     for path, own in said.items():
         for one in own:
+            if "set_device(" in one.raw and _PLAIN_USE.search(one.raw[:_CHARACTERS]) is None:
+                return {}
             shared = dict(mapped(one.raw[:_CHARACTERS], places)) if "[" in one.raw else {}
             if len(shared) > 1 and len({*chain(*shared.values())}) < sum(map(len, shared.values())):
                 told += shared.items()
