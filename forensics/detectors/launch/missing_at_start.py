@@ -44,7 +44,6 @@ from forensics.model.told import values
 from forensics.words import launch as words
 from parsers.text.connections import Unmade, is_within_a_host, why_unmade
 from parsers.text.stamps import SECOND_NS
-from parsers.text.unanimous import unanimous
 
 _QUOTED = 160
 _SHOWN = 3  # of those that were put nowhere
@@ -223,7 +222,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     named = named or (() if begun else _of_roll(missing, COUNTED))
     ended = [row for row in rows(case.events, "exit") if own_rank(row) in named and row["severity"] == "error"]
     unseen = named or left or _of_roll(missing, ROLL_COUNT) or _unseen(case) or _called_late(case, missing)
-    leader = last["names_ranks"] == [0] and last["code"] != COUNTED
+    leader = last["names_ranks"] == [0] and last["code"] not in (COUNTED, "not_placed")
     is_counted = "joined" in said and "expected" in said
     hosts = () if begun else _unreachable(case, missing)
     other_size = given_another_size(case.tables["ranks"])
@@ -246,7 +245,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     drift: Cause = "config_drift" if is_drift and not hosts else "missing_ranks"
     at_start: Cause = "store_timeout" if leader else drift
     pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))
-    named = named or (() if begun else _ranks_of(case, pods))
+    named = named or (() if begun else _put_nowhere(case, placeless))
     pods = pods[:_SHOWN]
     return Finding(
         cause=("rank_absent" if named else "store_timeout") if begun else at_start,
@@ -288,13 +287,12 @@ def _unscheduled(case: Case) -> dict[str, str]:
     return {pod: " ".join(str(text).split()) for pod, text in named if pod and text}
 
 
-def _ranks_of(case: Case, pods: Sequence[str]) -> tuple[int, ...]:
-    """The ranks of pods that were put nowhere, where documents tell all of them, and nobody has heard of them."""
-    claims = case.tables["ranks"].filter(pl.col("rank").is_not_null()).select("rank", "name", "host").iter_rows()
-    ranks = unanimous((name, rank) for rank, *names in claims for name in names if name in pods)
+def _put_nowhere(case: Case, placeless: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    """The ranks of pods that were put nowhere, where all of them are told, and nobody has heard of them."""
+    of_pods = [row["names_ranks"] or () for row in placeless if detail(row).get("pod")]
+    ranks = {rank for own in of_pods for rank in own}
     heard = values(case.tables["files"]["rank"]) | values(case.tables["steps"]["rank"])
-    is_whole = pods and ranks.keys() == {*pods} and heard.isdisjoint(ranks.values())
-    return tuple(sorted({*ranks.values()})) if is_whole else ()
+    return tuple(sorted(ranks)) if all(of_pods) and heard.isdisjoint(ranks) else ()
 
 
 def _room(pods: Sequence[str], told: Mapping[str, str]) -> tuple[Action, ...]:
