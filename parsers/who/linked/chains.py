@@ -1,6 +1,6 @@
 """What chains of relations tell beyond the rest that is known of a bundle: more names with their ranks, as names, rows of `ranks` and files."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePosixPath
 from typing import Any
@@ -194,7 +194,9 @@ def _ids_of_places(
 
 
 def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, Any]]:
-    homes = unanimous((row.rank, row.place) for row in table.rows if row.rank is not None and row.place is not None)
+    placed = {(row.rank, row.place) for row in table.rows if row.rank is not None and row.place is not None}
+    sizes = Counter(place for _, place in placed)
+    homes = unanimous((rank, place) for rank, place in placed if sizes[place] > 1)  # of one alone it may be a container
     for token, one in found.items():
         row = {"rank": one.rank, "how": HOW, "file": one.file, "line": one.line}
         if token.kind in ("id", "name"):
