@@ -34,6 +34,7 @@ from parsers.training.told_values import of_record
 _DECISIVE = frozenset(("absmax", "min", "max", "nan_count", "inf_count"))
 _PATH = regex(r"[A-Za-z_][\w-]*(?:[./\[]+[\w-]+\]?)+|[A-Za-z_]+\d+")
 _SIDES = ({"in", "out"}, {"input", "output"}, {"inputs", "outputs"})
+_INPUT = regex(r"(?i)in(?:puts?)?")
 _PARAMETER = regex(r"(?P<module>.{1,300})[._](?P<name>weight|bias|kernel|[wb]_\d{1,3})")  # by its name
 _OF_GRADIENTS = regex(r"(?i)(?<![a-z])grad(?:ient)?s?(?![a-z])")
 _IN_BACKWARD = regex(r"(?i)(?:bwd|backward)(?![a-z])")
@@ -206,6 +207,9 @@ def _row(
     phase = next((word for word in words if word in _PHASES), otherwise)
     if tensor in ("param", "optimizer_state") and any(map(_IS_UPDATED.fullmatch, words)):
         phase = "optimizer"
+    is_entrance = not slot and whose is None and _INPUT.fullmatch(said[module]) is not None
+    if is_entrance:  # of what the rank begins with, and of no module
+        tensor = "input"
     if slot:
         tensor = _ENDS[phase == "backward"][slot]
     digests = [cell for cell in words if DIGEST.fullmatch(cell)]
@@ -214,7 +218,11 @@ def _row(
         "rank": rank if rank is not None else source.rank,
         "step": step,
         "phase": phase,
-        "module": said[module] if whose is None or tensor in ("input", "output") else whose["module"],
+        "module": None
+        if is_entrance
+        else said[module]
+        if whose is None or tensor in ("input", "output")
+        else whose["module"],
         "tensor": tensor if whose is None or tensor in ("input", "output") else f"{tensor}.{whose['name']}",
         "host": host or None,
         "attempt": source.attempt,

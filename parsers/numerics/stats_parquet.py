@@ -14,6 +14,7 @@ import polars as pl
 
 from parsers.numerics import stats_window
 from parsers.numerics.stats_values import FIELDS, cast_text
+from parsers.numerics.tensor_names import as_version_1
 from parsers.schema.parser import Source
 from parsers.schema.tables import SCHEMAS, Tables, empty
 from parsers.timing import operation_rows
@@ -44,7 +45,7 @@ class _File(msgspec.Struct):
     is_timed: bool  # no statistics: times of operations
 
     def scan(self) -> pl.LazyFrame:
-        lazy = pl.scan_parquet(io.BytesIO(self.data))
+        lazy = _scanned(self.data)
         lazy = lazy if self.has_rank else lazy.with_columns(pl.lit(self.source.rank, pl.Int64).alias("rank"))
         return lazy.select(self.schema.names())
 
@@ -71,10 +72,16 @@ def read(sources: Sequence[Source], telling: Callable[[set[str]], bool]) -> list
     return found
 
 
+def _scanned(data: bytes) -> pl.LazyFrame:
+    """The columns of a file, statistics by the names that the format gives them (`nan` is `nan_count`)."""
+    lazy = pl.scan_parquet(io.BytesIO(data))
+    return lazy.rename(as_version_1(lazy.collect_schema().names()))
+
+
 def _open(source: Source, data: bytes, telling: Callable[[set[str]], bool]) -> _File | str:
     """What a file holds, or why it is not read."""
     try:
-        lazy = pl.scan_parquet(io.BytesIO(data))
+        lazy = _scanned(data)
         schema = lazy.collect_schema()
         if not telling(set(schema)) and not operation_rows.tells(schema):
             return "Parquet without step, tensor and statistics"

@@ -15,6 +15,7 @@ STATISTICS: Mapping[str, str] = {
     **dict.fromkeys(("inf", "infs", "num_inf", "n_inf"), "inf_count"),
 }
 _OF_VERSION_1 = frozenset(("min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum", "amax"))
+_SPELLED_OTHERWISE = frozenset(STATISTICS) - _OF_VERSION_1
 DIGEST = regex(r"(?i)(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,128}")
 TENSORS = (
     ("grad_output", regex(r"(?i)grad_?out(?:put)?s?|dy|dout|gy")),
@@ -48,5 +49,16 @@ def tensor_of(words: Sequence[str]) -> tuple[str, str]:
 
 
 def is_version_1(names: Set[str]) -> bool:
-    """Are these columns of this project's own format (tensor_stats.py)?"""
-    return "step" in names and not names.isdisjoint(("tensor", "module")) and not names.isdisjoint(_OF_VERSION_1)
+    """Are these columns of this project's own format (tensor_stats.py)? It calls no statistic otherwise: whose do, are somebody's own (own_rows.py)."""
+    is_of_tensors = "step" in names and not names.isdisjoint(("tensor", "module"))
+    return is_of_tensors and not names.isdisjoint(_OF_VERSION_1) and names.isdisjoint(_SPELLED_OTHERWISE)
+
+
+def as_version_1(names: Sequence[str]) -> dict[str, str]:
+    """Spelling → the format's own name, of statistics that it does not have already: the first of several that mean one."""
+    renamed: dict[str, str] = {}
+    for name in names:
+        column = STATISTICS.get(name)
+        if column is not None and column not in {*names, *renamed.values()}:
+            renamed[name] = column
+    return renamed

@@ -316,11 +316,18 @@ def _first_window(births: Births, roots: Sequence[Root]) -> Root | None:
     (lead, *others) = first
     if others or lead.rank is None or lead.suspects != {lead.rank}:
         return None
+    if lead.birth == "input" and any(_is_made_ahead(births, one) for one in roots if one.rank != lead.rank):
+        return None  # a stage before it may have given it that
     is_arrival = came_in(births, lead)
     if is_arrival and births.ops["phase"][lead.at] == "optimizer" and not births.recorded_calls:
         return None  # a gradient that others may have added to
     parts = whole_parts(births, births.ops["step"][lead.at]) if is_arrival and not births.recorded_calls else {}
     return None if has_parts(parts) else lead
+
+
+def _is_made_ahead(births: Births, root: Root) -> bool:
+    """Is it of a forward pass, which no gradient that was summed came before?"""
+    return births.ops["phase"][root.at] in ("forward", None) and "grad" not in (births.ops["first_base"][root.at] or "")
 
 
 def _unseen_senders(births: Births, suspects: frozenset[int]) -> frozenset[int]:

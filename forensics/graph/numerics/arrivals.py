@@ -51,12 +51,32 @@ def without_arrivals(births: Births, roots: Sequence[Root]) -> list[Root]:
     return [root for root in roots if not is_explained(root)]
 
 
-def entrances(births: Births) -> dict[int | None, str | None]:
-    """Rank → the module that its forward pass begins with; of large files, in the step of which most rows are kept."""
+Entrance = tuple[str | None, int]
+
+
+def entrances(births: Births) -> dict[int | None, Entrance]:
+    """Rank → the module that its forward pass begins with, in the step of which most rows are kept, and the first of the ranks that run what it runs
+    behind it: stages may call what they receive alike."""
     forward = births.history.lazy().filter(_FORWARD & pl.col("kind").is_null())
     steps = forward.group_by("rank", "step").agg(pl.col("module").first(), pl.len())
     steps = steps.sort("len", "step", descending=[True, False])
-    return dict(steps.group_by("rank").agg(pl.col("module").first()).collect().iter_rows())
+    first = steps.group_by("rank").agg(pl.col("module").first()).collect()
+    ran = forward.select("rank", "module").unique().collect()
+    alike = _alike(ran.join(first, on=["rank", "module"], how="anti", nulls_equal=True))
+    most = {module: alike[rank] for rank, module in first.sort("rank", descending=True).iter_rows() if rank in alike}
+    return {rank: (module, alike.get(rank, most.get(module, 0))) for rank, module in first.iter_rows()}
+
+
+def _alike(ran: pl.DataFrame) -> dict[int | None, int]:
+    """Rank and module → rank → the first of those that are joined with it by modules that both run."""
+    ran = ran.with_columns(pl.col("rank").alias("_first"))
+    while ran.height:
+        of_module = ran.with_columns(pl.col("_first").min().over("module"))
+        joined = of_module.with_columns(pl.col("_first").min().over("rank"))
+        if joined["_first"].equals(ran["_first"]):
+            break
+        ran = joined
+    return dict(ran.select("rank", "_first").unique().iter_rows())
 
 
 def gradient_groups(births: Births, module: str | None) -> Mapping[int, frozenset[int]]:
@@ -102,7 +122,7 @@ def _is_fed(births: Births, root: Root, sources: Sequence[Root]) -> bool:
     return root.birth == "input" and any(_is_one_pass(births, root, one) for one in born)
 
 
-def _senders(births: Births, root: Root, sources: Sequence[Root], first: Mapping[int | None, str | None]) -> list[Root]:
+def _senders(births: Births, root: Root, sources: Sequence[Root], first: Mapping[int | None, Entrance]) -> list[Root]:
     """Births of the same step, on another stage, that may have sent it. `first`: of `entrances`."""
     step = births.ops["step"][root.at]
     found = [one for one in sources if births.ops["step"][one.at] == step]
@@ -111,7 +131,7 @@ def _senders(births: Births, root: Root, sources: Sequence[Root], first: Mapping
         ran = set(here.filter(pl.col("module").eq_missing(pl.lit(births.ops["module"][root.at])))["rank"].to_list())
         return found if ran and ran.isdisjoint(here.filter("bad")["rank"].to_list()) else []
     came = here.filter((pl.col("role") == "in") & pl.col("bad") & pl.col("kind").is_null()).select("rank", "module")
-    reached = {module for rank, module in came.unique().iter_rows() if module == first.get(rank)}
+    reached = {first[rank] for rank, module in came.unique().iter_rows() if rank in first and module == first[rank][0]}
     return [one for one in found if one.birth in ("op", "state") and first.get(one.rank) not in reached]
 
 

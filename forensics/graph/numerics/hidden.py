@@ -186,7 +186,8 @@ def without_echoes(births: Births, roots: Sequence[Root]) -> list[Root]:
     them, entered with a bad input or parameter. Where not all inputs are known, the other's own birth must be seen."""
     sites: dict[tuple[Any, ...], list[Root]] = {}
     for root in roots:
-        if root.birth in ("op", "window") and births.ops["kind"][root.at] is None:
+        is_told = any(births.ops[column][root.at] is not None for column in ("module", "op"))  # else any may be meant
+        if root.birth in ("op", "window") and births.ops["kind"][root.at] is None and is_told:
             sites.setdefault(name_of(births, root), []).append(root)
     seen = {root.rank for root in roots if root.birth in ("op", "state", "input")}
     echoes: set[int] = set()

@@ -147,6 +147,11 @@ def _same(*names: str) -> pl.Expr:
     return pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift(1)) for name in names)
 
 
+_PATH = r"(?i)^[a-z_][\w]*(?:[./][\w]+)+$"
+_OF_PARAMETER = r"(?i)(?:weight|bias|kernel|scale|gamma|beta)\d*$"
+_SIDES = {"in": "input", "inputs": "input", "out": "output", "outputs": "output"}
+
+
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
     """Adds `plain`, `base` and `kind`: what an operator, a tensor and a communication are called without decoration.
 
@@ -157,10 +162,22 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
     kind = pl.col("op").map_elements(kind_of, return_dtype=pl.String)
     ops = frame.select(pl.col("op").unique()).with_columns(plain=plain, kind=kind)
     is_gradient, first = pl.col("tensor").str.contains(PARAM_GRADS), pl.col("tensor").str.extract(r"^([^.]+)", 1)
-    base = pl.when(is_gradient).then(pl.lit("param_grad")).otherwise(first)
+    base = pl.when(is_gradient).then(pl.lit("param_grad")).otherwise(first.replace(_SIDES))
     tensors = frame.select(pl.col("tensor").unique()).with_columns(base=base)
+    # A path that is no parameter's is a module's, and the row is of what it gave.
+    is_path = (
+        pl.col("tensor").str.contains(_PATH)
+        & ~pl.col("tensor").str.contains(_OF_PARAMETER)
+        & ~pl.col("base").is_in([*_NAMED, "grad_in", "grad_out"])
+    )
+    tensors = tensors.with_columns(_path=pl.when(is_path).then(pl.col("tensor")))
     frame = frame.join(ops, on="op", how="left", nulls_equal=True, maintain_order="left")
-    return frame.join(tensors, on="tensor", how="left", nulls_equal=True, maintain_order="left")
+    frame = frame.join(tensors, on="tensor", how="left", nulls_equal=True, maintain_order="left")
+    is_module = pl.col("_path").is_not_null() & pl.col("module").is_null() & pl.col("op").is_null()
+    made = {"module": pl.col("_path"), "base": pl.lit("output")}
+    return frame.with_columns(
+        pl.when(is_module).then(one).otherwise(name).alias(name) for name, one in made.items()
+    ).drop("_path")
 
 
 def kind_of(op: str) -> str | None:
