@@ -44,27 +44,41 @@ class Answer(msgspec.Struct, frozen=True):
 
 def answer_of(births: Births, roots: Sequence[Root]) -> Answer:
     """`roots`: in order; those of the newest launch that were not gone after their step, or all; without arrivals."""
-    roots = without_echoes(births, roots)
+    every, roots = roots, without_echoes(births, roots)
     shared = _shared(births, roots)
     if shared:
         return _everywhere(births, shared, roots)
     clear = _Clear(births, roots)
     certain = [root for root in roots if root.rank is not None and root.birth in ("op", "comm") and clear.is_own(root)]
+    certain = _unsent(births, certain)
     arrived = [root for root in roots if root.birth in ("state", "input") and clear.is_own(root)]
-    if certain:
-        arrived = [root for root in arrived if _same_entrance(births, root, certain)]
+    if certain:  # a bad input beside them may be of their making
+        arrived = [root for root in arrived if root.birth == "state"]
         return _named(births, sorted(certain + arrived, key=lambda root: order(births, root)), roots)
     states = [root for root in arrived if root.birth == "state"]
     if states:  # a bad input of a later pipeline stage may be their doing
-        arrived = [root for root in arrived if _same_entrance(births, root, states)]
+        arrived = states
     alike = len(set(entrances(births).values())) == 1 and not births.silent
     if not states and any(_is_first(births, root, arrived) for root in roots if root.birth == "window"):
         arrived = []  # who sent them that input was bad before
+    made = [root for root in every if root.birth == "op" and root not in roots and not states]
+    if arrived and any(births.ops["step"][one.at] == births.ops["step"][arrived[0].at] for one in made):
+        # Either made it together with who was given it, or gave it to that one.
+        ranks = {root.rank for root in (*arrived, *made) if root.rank is not None}
+        return Answer(arrived[0], suspects=tuple(sorted(ranks)), undecided=("tied_explanations",))
     if arrived and (states or alike or births.history["kind"].is_in(["send", "recv"]).any()):
         return _named(births, arrived, roots)
     if clear.doubtful:
         return _doubted(births, clear)
     return _suspected(births, roots)
+
+
+def _unsent(births: Births, certain: Sequence[Root]) -> list[Root]:
+    """Without births of which no input is recorded, in a step in which another rank made a bad value of a good input: they may have been sent it."""
+    step, ins = births.ops["step"], births.ops["ins"]
+    shown = {(step[root.at], root.rank) for root in certain if root.birth == "op" and ins[root.at]}
+    steps = {at for at, _ in shown}
+    return [root for root in certain if root.birth != "op" or ins[root.at] or step[root.at] not in steps]
 
 
 def order(births: Births, root: Root) -> tuple[int, int, int, int]:
@@ -91,13 +105,24 @@ def _shared(births: Births, roots: Sequence[Root]) -> list[Root]:
             sites.setdefault(key, []).append(root)
     for (_, _, module, op), found in sites.items():
         hit = {root.rank for root in found if root.rank is not None}
-        if len(hit) > 2:
+        if len(hit) > 2 and not _is_sent(births, found, roots):
             alike = pl.col("module").eq_missing(module) & pl.col("op").eq_missing(op)
             # Of large files a clean rank shows it in few steps.
             ran = set(births.history.filter(alike)["rank"].to_list())
             if any(2 * len(hit) >= len(replicas & ran) for replicas in (ran, _replicas(births, found[0]))):
                 return found
     return []
+
+
+def _is_sent(births: Births, found: Sequence[Root], roots: Sequence[Root]) -> bool:
+    """Is no input of these recorded, and did another rank make a bad value of a good input in that step, by an operation of another name?"""
+    step, ins = births.ops["step"], births.ops["ins"]
+    if any(ins[root.at] for root in found):
+        return False
+    name, at = name_of(births, found[0]), step[found[0].at]
+    return any(
+        root.birth == "op" and ins[root.at] and step[root.at] == at and name_of(births, root) != name for root in roots
+    )
 
 
 def _replicas(births: Births, root: Root) -> frozenset[int]:
@@ -243,15 +268,6 @@ def _doubted(births: Births, clear: _Clear) -> Answer:
         return Answer(lead, suspects=tuple(sorted(suspects)), undecided=("culprit_among_missing",))
     reason: Reason = "sampled_statistics" if births.gapped else "tied_explanations"
     return Answer(lead, suspects=tuple(sorted(suspects)), undecided=(reason,), cause=_cause(births, lead))
-
-
-def _same_entrance(births: Births, root: Root, certain: Sequence[Root]) -> bool:
-    """A bad arrival beside a certain birth counts as a root of its own only on a rank that begins its step with the
-    same module: on a later pipeline stage it may have come through a message that nobody recorded."""
-    if root.birth == "state":
-        return True
-    first = entrances(births)
-    return any(first.get(root.rank) == first.get(other.rank) for other in certain)
 
 
 def _named(births: Births, named: Sequence[Root], roots: Sequence[Root]) -> Answer:
